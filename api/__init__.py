@@ -1,0 +1,1 @@
+"""HTTP: events, recall, memories, operations, health, metrics."""

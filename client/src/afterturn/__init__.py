@@ -1,0 +1,1 @@
+"""The agent's library: publish what was said, recall what matters."""

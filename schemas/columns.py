@@ -1,0 +1,47 @@
+"""Column types that every table shares: aware times and JSON, the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, DateTime, Dialect
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """Stores UTC, returns aware UTC, refuses naive times.
+
+    SQLite keeps no zone: without this a time written with +08:00 comes back naive and eight hours wrong.
+    """
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Aware time in, UTC out (naive UTC for SQLite, whose text then sorts by time)."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            msg = "naive time refused: every time column holds aware UTC"
+            raise ValueError(msg)
+        utc = value.astimezone(UTC)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Aware UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Json(TypeDecorator[Any]):
+    """JSON on SQLite, JSONB on PostgreSQL."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The dialect's own JSON type."""
+        return dialect.type_descriptor(JSONB() if dialect.name == "postgresql" else JSON())

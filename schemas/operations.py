@@ -1,0 +1,69 @@
+"""Tables: work about the work. The index outbox, long operations, beat jobs, the moved clock."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Index, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from schemas.columns import Json, UtcTime
+
+
+class OutboxRow(SQLModel, table=True):
+    """An index write that is owed. Written with the change itself; goes only if its version is still the same."""
+
+    __tablename__ = "outbox"  # pyright: ignore[reportAssignmentType]
+    __table_args__ = (UniqueConstraint("kind", "record_id"), Index("ix_outbox_due", "next_try_at"))
+
+    id: UUID = Field(primary_key=True)
+    tenant_id: UUID
+    user_ref: UUID = Field(index=True)
+    kind: str
+    record_id: UUID
+    row_version: int
+    generation: int
+    attempts: int = 0
+    epoch: int = 0
+    lease_until: datetime | None = Field(default=None, sa_type=UtcTime)
+    next_try_at: datetime = Field(sa_type=UtcTime)
+    error_code: str | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+
+
+class Operation(SQLModel, table=True):
+    """Something long that was asked for and can be looked up: an import, an erasure, a batch of events."""
+
+    __tablename__ = "operations"  # pyright: ignore[reportAssignmentType]
+
+    id: UUID = Field(primary_key=True)
+    tenant_id: UUID = Field(index=True)
+    kind: str
+    state: str
+    detail: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+    created_at: datetime = Field(sa_type=UtcTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class Job(SQLModel, table=True):
+    """A beat job. Each link of a chain carries the row's epoch; a stale link exits."""
+
+    __tablename__ = "jobs"  # pyright: ignore[reportAssignmentType]
+
+    name: str = Field(primary_key=True)
+    epoch: int = 0
+    lease_until: datetime | None = Field(default=None, sa_type=UtcTime)
+    last_started_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    last_success_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    last_result: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+
+
+class ClockOffset(SQLModel, table=True):
+    """How far eval and demo have moved the world's clock, in seconds. One row; leases and attempts ignore it."""
+
+    __tablename__ = "clock_offset"  # pyright: ignore[reportAssignmentType]
+
+    id: int = Field(default=1, primary_key=True)
+    seconds: float = 0.0

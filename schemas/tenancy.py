@@ -1,0 +1,58 @@
+"""Tables: who is there. Tenants, their keys, their users."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import LargeBinary, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from schemas.columns import Json, UtcTime
+
+
+class Tenant(SQLModel, table=True):
+    """An organisation. `hash_key` (32 bytes) keys every hash of personal text inside it."""
+
+    __tablename__ = "tenants"  # pyright: ignore[reportAssignmentType]
+
+    id: UUID = Field(primary_key=True)
+    name: str = Field(unique=True)
+    hash_key: bytes = Field(sa_type=LargeBinary)
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+    created_at: datetime = Field(sa_type=UtcTime)
+
+
+class Key(SQLModel, table=True):
+    """An agent's credential. The secret itself is not kept: its bearer hash and the key that seals its batches are."""
+
+    __tablename__ = "keys"  # pyright: ignore[reportAssignmentType]
+
+    id: str = Field(primary_key=True)
+    tenant_id: UUID = Field(foreign_key="tenants.id", index=True)
+    agent_id: str | None = None
+    rights: list[str] = Field(default_factory=list[str], sa_type=Json)
+    bearer_hash: str
+    seal_key: bytes = Field(sa_type=LargeBinary)
+    created_at: datetime = Field(sa_type=UtcTime)
+    revoked_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class User(SQLModel, table=True):
+    """A user as agents name one. The generation moves at erasure and stops what is in flight.
+
+    `root_id` is the id of the alias set's root (its own id for a set of one).
+    """
+
+    __tablename__ = "users"  # pyright: ignore[reportAssignmentType]
+    __table_args__ = (UniqueConstraint("tenant_id", "user_hash"),)
+
+    id: UUID = Field(primary_key=True)
+    tenant_id: UUID = Field(foreign_key="tenants.id", index=True)
+    user_hash: str
+    user_id: bytes = Field(sa_type=LargeBinary)
+    root_id: UUID = Field(index=True)
+    generation: int = 0
+    erased_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    created_at: datetime = Field(sa_type=UtcTime)

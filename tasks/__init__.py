@@ -1,0 +1,1 @@
+"""Use cases, one file per verb: load, decide (memory/), save in one transaction, name the next."""

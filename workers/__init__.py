@@ -1,0 +1,1 @@
+"""Processes: Celery apps, queues, the beat table, the supervisor, the command line, logs."""
