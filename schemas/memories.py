@@ -87,7 +87,7 @@ class Evidence(SQLModel, table=True):
 
 
 class Fact(SQLModel, table=True):
-    """One version of a slot, on both time axes. A fold inserts versions and sets `superseded_at`; it changes nothing else.
+    """One version of a slot, on both time axes. A fold inserts versions and sets `superseded_at`, nothing else.
 
     Current = `superseded_at` is null, `deleted_at` is null, and valid now.
     """
