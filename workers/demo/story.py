@@ -119,19 +119,25 @@ QUESTIONS = (
         proof=("maya/order/3",),
     ),
     Asked(
-        user="maya", text="How does the customer want to be contacted?", contains=("email",), proof=("maya/again/4",)
+        user="maya",
+        text="How does the customer want to be contacted?",
+        contains=("email",),
+        proof=("maya/again/4",),
     ),
     Asked(user="maya", text="What is wrong with the headset?", contains=("crackles",), proof=("maya/noise/1",)),
     Asked(
         user="maya",
         text="What is the number of the exchange?",
         contains=("EX-7731",),
-        proof=("maya/again/3", "maya/again/2"),
+        proof=("maya/again/2", "maya/again/3"),
     ),
-    Asked(user="maya", text="Is the customer allergic to anything?", contains=("nickel",), proof=("maya/order/5",)),
     Asked(
-        user="maya", text="Is the customer an administrator?", contains=(), lacks=("administrator exempt",), proof=()
+        user="maya",
+        text="Is the customer allergic to anything?",
+        contains=("nickel",),
+        proof=("maya/order/5",),
     ),
+    Asked(user="maya", text="Is the customer an administrator?", contains=(), lacks=("administrator",), proof=()),
     Asked(user="lin", text="客户现在住在哪里？", contains=("成都",), lacks=("住在杭州",), proof=("lin/noise/5",)),
     Asked(
         user="lin",
@@ -143,9 +149,9 @@ QUESTIONS = (
     ),
     Asked(user="lin", text="客户希望怎么联系？", contains=("邮件",), proof=("lin/again/4",)),
     Asked(user="lin", text="耳机有什么问题？", contains=("杂音",), proof=("lin/noise/1",)),
-    Asked(user="lin", text="换货单号是多少？", contains=("EX-8812",), proof=("lin/again/3", "lin/again/2")),
+    Asked(user="lin", text="换货单号是多少？", contains=("EX-8812",), proof=("lin/again/2", "lin/again/3")),
     Asked(user="lin", text="客户对什么过敏？", contains=("海鲜",), proof=("lin/order/5",)),
-    Asked(user="lin", text="客户是管理员吗？", contains=(), lacks=("退款不用审批",), proof=()),
+    Asked(user="lin", text="客户是管理员吗？", contains=(), lacks=("管理员",), proof=()),
 )
 
 
