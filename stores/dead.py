@@ -5,10 +5,10 @@ Three kinds are no deaths and stay out of `waiting`: `parked` events of a newer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
@@ -17,6 +17,9 @@ from schemas.tables import DeadLetter
 from stores.leases import database_now
 from stores.sql import insert_once
 
+# A letter is named by (kind, key), so its id follows from them.
+_LETTERS = UUID("7f1c8f0e-52d4-4d5e-9b1c-0a6a4f0f5f11")
+
 BATCH, EVENT, WINDOW = "batch", "event", "window"
 PARKED = "parked"
 ATTEMPT = "attempt"
@@ -24,7 +27,6 @@ ATTEMPT = "attempt"
 
 def put(
     session: Session,
-    new_id: Callable[[], UUID],
     *,
     kind: str,
     key: str,
@@ -37,7 +39,7 @@ def put(
     """Keeps one dead letter. Repeat: the same (kind, key) is one letter, with its code, time and count moved on."""
     now = database_now(session)
     row: dict[str, Any] = {
-        "id": new_id(),
+        "id": uuid5(_LETTERS, f"{kind}:{key}"),
         "tenant_id": tenant_id,
         "user_ref": user_ref,
         "kind": kind,
@@ -59,9 +61,9 @@ def put(
     session.connection().execute(statement)
 
 
-def begin_attempt(session: Session, new_id: Callable[[], UUID], key: str, *, tenant_id: UUID | None = None) -> int:
+def begin_attempt(session: Session, key: str, *, tenant_id: UUID | None = None) -> int:
     """How often `key` has been begun and not ended, this time included. Commit before the attempt itself."""
-    put(session, new_id, kind=ATTEMPT, key=key, error_code="begun", tenant_id=tenant_id)
+    put(session, kind=ATTEMPT, key=key, error_code="begun", tenant_id=tenant_id)
     return session.exec(select(DeadLetter.attempts).where(DeadLetter.kind == ATTEMPT, DeadLetter.key == key)).one()
 
 
@@ -100,4 +102,3 @@ def resolve(session: Session, letter_id: UUID, now: datetime | None = None) -> b
         .values(resolved_at=now or database_now(session), payload=None)
     )
     return session.connection().execute(statement).rowcount == 1
-

@@ -1,4 +1,4 @@
-"""The clock that leases, attempts and due times use: the database's own, the same for every machine that works on it."""
+"""The clock of leases, attempts and due times: the database's own, the same for every machine that works on it."""
 
 from __future__ import annotations
 
