@@ -86,7 +86,8 @@ _PRESETS: Mapping[str, dict[str, float]] = {
 class Candidate:
     """One hydrated record with its raw parts. `at` and `until` are world time; the rates lie in [0, 1].
 
-    `coverage` is the share of the question's terms that the record holds. `slot` names what can have one current version only; `text` is what the reader would see of it, without its date.
+    `coverage` is the share of the question's terms that the record holds. `slot` names what can have one current
+    version only; `text` is what the reader would see of it, without its date.
     """
 
     id: UUID
