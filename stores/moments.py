@@ -69,7 +69,7 @@ def of_turns(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> li
 
 
 def soft_delete(session: Session, episode_ids: Sequence[UUID], *, now: datetime) -> list[Moment]:
-    """A moment dies with its episode: soft-deletes theirs and answers the rows, whose index entries are owed a delete."""
+    """A moment dies with its episode: soft-deletes theirs and answers the rows, which the index is owed."""
     if not episode_ids:
         return []
     query = select(Moment).where(col(Moment.episode_id).in_(episode_ids), col(Moment.deleted_at).is_(None))

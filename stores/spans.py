@@ -45,7 +45,7 @@ def settle(
     new_id: Callable[[], UUID],
     now: datetime,
 ) -> set[UUID]:
-    """Makes `spans` the whole of what these pieces of evidence hold back; answers the turns whose text changed by it."""
+    """Makes `spans` all that these pieces of evidence hold back; answers the turns whose text changed by it."""
     if not evidence_ids:
         return hold(session, tenant_id, user_ref, spans, new_id=new_id)
     wanted = {(span.event_id, span.start, span.end, span.reason) for span in spans}
