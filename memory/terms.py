@@ -12,14 +12,19 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol, cast
 
-import snowballstemmer
+import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]  it ships none
 
 MAX_TERM_CHARS = 64
 MAX_QUERY_TERMS = 96
 
-_CJK = "\u3005\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+# Han with its extensions and iteration marks, kana, Hangul syllables.
+_CJK = (
+    "\u3005\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _RUN = re.compile(f"([{_CJK}]+)|([^{_CJK}]+)")
 _WORD = re.compile(r"[^\W_]+(?:[-_./:@+'][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
@@ -31,13 +36,14 @@ _LATIN = re.compile(r"[a-z]+")
 # Endings that an apostrophe cuts off a word: possessives and contractions.
 _CLITICS = frozenset({"s", "t", "m", "re", "ve", "ll", "d"})
 _STOP_WORDS = frozenset(
+    # One string: a list of 150 literals says the same in 150 lines.
     "a about above after again all am an and any are aren as at be because been before being below between both but by"
     " can cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn"
     " have haven having he her here hers herself him himself his how i if in into is isn it its itself just ll me more"
     " most must my myself nor of off on once only or other our ours ourselves out over own re s same shall she should"
     " shouldn so some such t than that the their theirs them themselves then there these they this those through to too"
     " under until up ve very was wasn we were weren what when where which while who whom why will with won would"
-    " wouldn you your yours yourself yourselves".split()
+    " wouldn you your yours yourself yourselves".split()  # noqa: SIM905
 )
 
 
@@ -77,7 +83,7 @@ def _terms(text: str) -> Iterator[str]:
         characters = run[1]
         if characters:
             yield from characters
-            yield from map("".join, zip(characters, characters[1:], strict=False))
+            yield from map("".join, pairwise(characters))
             continue
         for word in _WORD.findall(run[2]):
             yield from _of_word(word) if _is_exact(word) else _of_parts(word)
@@ -102,7 +108,7 @@ def _of_word(word: str) -> Iterator[str]:
     parts = _PART.findall(word)
     if len(parts) == 1:
         return
-    if not _DECIMAL.fullmatch(word):
+    if "@" not in word and not _DECIMAL.fullmatch(word):
         yield "".join(parts)[:MAX_TERM_CHARS]
     for part in parts:
         yield from _of_parts(part)

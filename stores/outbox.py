@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy import CursorResult, and_, delete, exists, func, or_, select, text, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from afterturn.ids import uuid7
 from schemas.tables import OutboxRow
 from stores.sql import database_now, upsert
 
@@ -47,7 +48,7 @@ def owe_all(session: Session, records: Sequence[dict[str, Any]], *, generation: 
     upsert(
         session,
         OutboxRow,
-        [{"id": uuid4(), **record, **fixed, "created_at": now} for record in records],
+        [{"id": uuid7(), **record, **fixed, "created_at": now} for record in records],
         key=["kind", "record_id"],
         update=["row_version", "generation", "attempts", "next_try_at", "error_code"],
     )
@@ -108,17 +109,21 @@ def postpone(session: Session, row: OutboxRow, *, delay_seconds: float, error_co
 def counts(session: Session) -> OutboxCounts:
     """How much is owed, leased right now, and waiting after a failure."""
     now = database_now(session)
-    owed, leased, failed, oldest = session.execute(
-        select(
-            func.count(),
-            func.count().filter(col(OutboxRow.lease_until) > now),
-            func.count().filter(
-                col(OutboxRow.error_code).is_not(None),
-                or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now),
-            ),
-            func.min(col(OutboxRow.created_at)),
-        ).select_from(OutboxRow)
-    ).one()
+    owed, leased, failed, oldest = (
+        session.connection()
+        .execute(
+            select(
+                func.count(),
+                func.count().filter(col(OutboxRow.lease_until) > now),
+                func.count().filter(
+                    col(OutboxRow.error_code).is_not(None),
+                    or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now),
+                ),
+                func.min(col(OutboxRow.created_at)),
+            ).select_from(OutboxRow)
+        )
+        .one()
+    )
     age = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
     return OutboxCounts(owed=owed, leased=leased, failed=failed, oldest_seconds=age)
 
