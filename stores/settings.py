@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -203,8 +203,13 @@ def broker_socket(home: Path) -> Path:
     return socket_path
 
 
+def embedded_broker_url(home: Path) -> str:
+    """The URL of the broker that is ours to start."""
+    return f"redis+socket://{quote(str(broker_socket(home)))}?virtual_host=0"
+
+
 def _broker_url(data: dict[str, Any]) -> str:
-    return f"redis+socket://{quote(str(broker_socket(data['home'])))}?virtual_host=0" if "home" in data else ""
+    return embedded_broker_url(data["home"]) if "home" in data else ""
 
 
 def _database_url(data: dict[str, Any]) -> str:
@@ -265,7 +270,12 @@ class Settings(BaseSettings):
     @property
     def has_embedded_broker(self) -> bool:
         """The broker is ours to start."""
-        return self.broker_url == _broker_url({"home": self.home})
+        return self.broker_url == embedded_broker_url(self.home)
+
+    @property
+    def redis_url(self) -> str:
+        """The broker's URL as redis-py spells it. Raises: BadSettings when redis-py cannot take it."""
+        return redis_url(self.broker_url)
 
     @property
     def is_sqlite(self) -> bool:
@@ -295,6 +305,17 @@ class Settings(BaseSettings):
             return self.key
         text = self.key_file.read_text("utf-8").strip() if self.key_file.is_file() else ""
         return SecretStr(text) if text else None
+
+
+def redis_url(broker_url: str) -> str:
+    """The URL in redis-py's spelling: kombu's `redis+socket:///path?virtual_host=0` is `unix:///path?db=0`."""
+    parts = urlsplit(broker_url)
+    if parts.scheme == "redis+socket":
+        database = dict(parse_qsl(parts.query)).get("virtual_host", "0").lstrip("/")
+        return f"unix://{parts.path}?db={database or 0}"
+    if parts.scheme not in {"redis", "rediss", "unix"}:
+        raise BadSettings("AFTERTURN_BROKER_URL: needs redis://, rediss:// or redis+socket://")
+    return broker_url
 
 
 def load_settings(**given: Any) -> Settings:

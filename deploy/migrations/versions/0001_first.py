@@ -67,6 +67,7 @@ def _tenancy() -> None:
         _bytes("hash_key"),
         _json("settings"),
         _time("created_at"),
+        _time("served_at", nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
@@ -229,7 +230,8 @@ def _work() -> None:
     )
     op.create_index("ix_windows_session_ref", "windows", ["session_ref"])
     op.create_index("ix_windows_state_due", "windows", ["state", "next_try_at"])
-    op.create_index("ix_windows_tenant_id", "windows", ["tenant_id"])
+    op.create_index("ix_windows_tenant_due", "windows", ["tenant_id", "state", "next_try_at"])
+    op.create_index("ix_windows_lease_until", "windows", ["lease_until"])
     op.create_index("ix_windows_user_ref", "windows", ["user_ref"])
     op.create_table(
         "dead_letters",
