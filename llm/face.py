@@ -67,7 +67,11 @@ class Embedder(Protocol):
     """Turns texts into vectors. `name` identifies the vector space: vectors of two names never mix."""
 
     name: str
-    dimensions: int
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One unit-length float32 vector per text, in order. Raises: ModelBusy, BadAnswer."""

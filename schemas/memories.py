@@ -87,8 +87,9 @@ class Evidence(SQLModel, table=True):
 
 
 class Fact(SQLModel, table=True):
-    """One version of a slot, on both time axes. A fold inserts versions and sets `superseded_at`, nothing else.
+    """One version of a slot, on both time axes. A fold inserts versions and sets `superseded_at` on those it replaces.
 
+    Of a row that stays it appends evidence, raises the confidence and moves `said_at`, the latest statement of it.
     Current = `superseded_at` is null, `deleted_at` is null, and valid now.
     """
 
@@ -117,6 +118,7 @@ class Fact(SQLModel, table=True):
     valid_until: datetime | None = Field(default=None, sa_type=UtcTime)
     precision: str = "instant"
     tz: str | None = None
+    said_at: datetime = Field(sa_type=UtcTime)
     recorded_at: datetime = Field(sa_type=UtcTime)
     superseded_at: datetime | None = Field(default=None, sa_type=UtcTime)
     confidence: float

@@ -1,0 +1,149 @@
+"""One HTTP call through the openai client, with every outcome as a value.
+
+Failures come back as values and not as exceptions, because the SDK's exceptions quote the server, which may quote the
+prompt: raised from one, an error of ours would carry that text in its chain into a log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+import openai
+
+from llm.completion import QUOTA_CODES, as_object, read_json
+from schemas.errors import BadAnswer, ModelBusy
+
+_MAX_RETRY_AFTER_SECONDS = 3600.0
+_NEVER_SENT = ("ConnectTimeout", "PoolTimeout", "ConnectError", "UnsupportedProtocol")
+
+
+class RawResponse(Protocol):
+    """What `with_raw_response` calls give."""
+
+    @property
+    def text(self) -> str:
+        """The body."""
+        ...
+
+    @property
+    def request_id(self) -> str | None:
+        """The server's id of the request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A 2xx body, undecoded."""
+
+    text: str
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call without a usable body. `status` is 0 when no answer came; `said` is for matching and never leaves here.
+
+    `reached`: the request may have been read, so that it may be billed.
+    """
+
+    status: int
+    code: str = ""
+    said: str = ""
+    kind: str = "http"
+    reached: bool = True
+    retry_after_seconds: float | None = None
+    request_id: str | None = None
+
+
+def send(call: Callable[[], RawResponse]) -> Body | Failure:
+    """The outcome of one call. Raises nothing of the SDK's."""
+    try:
+        response = call()
+        return Body(response.text, response.request_id)
+    except openai.APIStatusError as error:
+        return _refusal(error)
+    except openai.APITimeoutError as error:
+        return Failure(0, kind="timeout", reached=not _never_sent(error))
+    except openai.APIConnectionError as error:
+        return Failure(0, kind="unreachable", reached=not _never_sent(error))
+
+
+def error_for(failure: Failure) -> ModelBusy | BadAnswer:  # noqa: PLR0911
+    """The error that a failure means, when nothing about the request can be changed."""
+    status, wait = failure.status, failure.retry_after_seconds
+    if status == 0:
+        said = "did not answer in time" if failure.kind == "timeout" else "cannot be reached"
+        return ModelBusy(f"the model's endpoint {said}", code=failure.kind)
+    if failure.code in QUOTA_CODES or status == 402:
+        return BadAnswer("the model's account has no credit left", code="quota")
+    if is_too_long(failure):
+        return BadAnswer("the window is too long for the model", code="too_long")
+    if status == 429:
+        return ModelBusy("the model's endpoint limits our rate", code="rate_limited", retry_after_seconds=wait)
+    if status >= 500 or status in (408, 409, 425):
+        return ModelBusy(f"the model's endpoint answered {status}", code="server_error", retry_after_seconds=wait)
+    if failure.code in ("content_filter", "content_policy_violation"):
+        return BadAnswer("the endpoint's content filter stopped the request", code="content_filter")
+    code = {401: "unauthorized", 403: "forbidden", 404: "not_found"}.get(status, "bad_request")
+    return BadAnswer(f"the model's endpoint answered {status}", code=code)
+
+
+def is_too_long(failure: Failure) -> bool:
+    """Whether the server says that the prompt does not fit its context."""
+    if failure.status == 413 or failure.code == "context_length_exceeded":
+        return True
+    phrases = ("context length", "context window", "context size", "maximum context", "prompt is too long")
+    return failure.status in (400, 422, 500) and any(phrase in failure.said for phrase in phrases)
+
+
+def _refusal(error: openai.APIStatusError) -> Failure:
+    body = read_json(error.response.text)
+    told = as_object(as_object(body).get("error")) or as_object(body)
+    codes = [str(told.get(field) or "").lower() for field in ("code", "type")]
+    code = next((code for code in codes if code in QUOTA_CODES), codes[0])
+    return Failure(
+        error.status_code,
+        code=code,
+        said=f"{told.get('param') or ''} {error.response.text}"[:20_000].lower(),
+        retry_after_seconds=_retry_after(error.response.headers.get),
+        request_id=error.request_id,
+    )
+
+
+def _retry_after(header: Callable[[str], str | None]) -> float | None:
+    """Seconds of `retry-after-ms` or `Retry-After` (a number or an HTTP date), bounded to an hour."""
+    milliseconds, value = header("retry-after-ms"), header("retry-after")
+    seconds = _number(milliseconds)
+    if seconds is not None:
+        seconds /= 1000
+    elif value is not None:
+        seconds = _number(value)
+        if seconds is None:
+            seconds = _until(value)
+    return None if seconds is None else min(max(seconds, 0.0), _MAX_RETRY_AFTER_SECONDS)
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _until(value: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime.now(UTC)).total_seconds()
+
+
+def _never_sent(error: BaseException) -> bool:
+    return type(error.__cause__).__name__ in _NEVER_SENT
