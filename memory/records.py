@@ -54,6 +54,7 @@ class FactRecord:
     valid_until: datetime | None
     precision: str
     tz: str | None
+    said_at: datetime | None
     recorded_at: datetime
     superseded_at: datetime | None
     confidence: float
@@ -66,7 +67,7 @@ class FactRecord:
     @property
     def at(self) -> datetime:
         """When it was last said, else when it was recorded."""
-        return max((ref.at for ref in self.evidence if ref.at), default=self.recorded_at)
+        return self.said_at or max((ref.at for ref in self.evidence if ref.at), default=self.recorded_at)
 
     def zone(self) -> tzinfo:
         """The zone in which its times were meant."""

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, false, or_, select
-from sqlmodel import Session, col
+from sqlalchemy import ColumnElement, and_, false, or_
+from sqlmodel import Session, col, select
 
 from afterturn.wire import EvidenceRef
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, ProcedureRecord, Sight
@@ -38,7 +38,7 @@ _IDS_PER_QUERY = 500
 
 def alias_set(session: Session, user: User) -> tuple[UUID, ...]:
     """The ids of everyone that this user is, itself included, without erased ones; in id order."""
-    found = session.scalars(
+    found = session.exec(
         select(col(User.id))
         .where(col(User.tenant_id) == user.tenant_id, col(User.root_id) == user.root_id, col(User.erased_at).is_(None))
         .order_by(col(User.id))
@@ -48,7 +48,7 @@ def alias_set(session: Session, user: User) -> tuple[UUID, ...]:
 
 def profile_facts(session: Session, sight: Sight, *, limit: int = MAX_PROFILE_FACTS) -> list[FactRecord]:
     """What holds of the user in this sight, most important first, without asking the index."""
-    rows = session.scalars(
+    rows = session.exec(
         select(Fact)
         .where(*_facts_in(sight))
         .order_by(col(Fact.importance).desc(), col(Fact.recorded_at).desc(), col(Fact.id))
@@ -61,7 +61,7 @@ def facts(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[FactRecor
     """Those of the facts that SQL shows in this sight."""
     rows: list[Fact] = []
     for chunk in _chunks(ids):
-        rows.extend(session.scalars(select(Fact).where(col(Fact.id).in_(chunk), *_facts_in(sight))))
+        rows.extend(session.exec(select(Fact).where(col(Fact.id).in_(chunk), *_facts_in(sight))))
     return _fact_records(session, sight, rows)
 
 
@@ -69,7 +69,7 @@ def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Episod
     """Those of the episodes that SQL shows in this sight."""
     rows: list[Episode] = []
     for chunk in _chunks(ids):
-        rows.extend(session.scalars(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
+        rows.extend(session.exec(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
     return [_episode_record(row) for row in rows]
 
 
@@ -88,7 +88,7 @@ def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Proc
                 col(Procedure.deleted_at).is_(None),
             )
         )
-        found.extend(_procedure_record(version, procedure) for version, procedure in session.execute(query).tuples())
+        found.extend(_procedure_record(version, procedure) for version, procedure in session.exec(query))
     return found
 
 
@@ -101,7 +101,7 @@ def moments(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[MomentR
             .join(Turn, and_(col(Turn.tenant_id) == col(Moment.tenant_id), col(Turn.event_id) == col(Moment.event_id)))
             .where(col(Moment.id).in_(chunk), *_moments_in(sight))
         )
-        found.extend(session.execute(query).tuples())
+        found.extend(session.exec(query))
     return moment_records(session, sight, found)
 
 
@@ -126,7 +126,7 @@ def evidence_refs(
     wanted = [UUID(one) for one in dict.fromkeys(ids)]
     found: dict[UUID, EvidenceRef] = {}
     for chunk in _chunks(wanted[:limit]):
-        rows = session.scalars(
+        rows = session.exec(
             select(Evidence).where(
                 col(Evidence.id).in_(chunk),
                 col(Evidence.tenant_id) == tenant_id,
@@ -225,7 +225,7 @@ def _held_back(
     cuts: dict[UUID, list[tuple[int, int]]] = {}
     restored: set[UUID] = set()
     for chunk in _chunks(event_ids):
-        rows = session.scalars(
+        rows = session.exec(
             select(Span).where(
                 col(Span.tenant_id) == sight.tenant_id,
                 col(Span.event_id).in_(chunk),
@@ -267,6 +267,7 @@ def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
         valid_until=row.valid_until,
         precision=row.precision,
         tz=row.tz,
+        said_at=row.said_at,
         recorded_at=row.recorded_at,
         superseded_at=row.superseded_at,
         confidence=row.confidence,
