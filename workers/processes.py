@@ -18,14 +18,8 @@ from workers import presence
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
-# role -> (Celery app, queues). `main` is the embedded one; llm, index and upkeep are its parts in production.
-WORKERS: Mapping[str, tuple[str, str]] = {
-    "ingest": ("workers.ingest", "ingest,pulse"),
-    "main": ("workers.app", "llm,index,upkeep"),
-    "llm": ("workers.llm", "llm"),
-    "index": ("workers.index", "index"),
-    "upkeep": ("workers.upkeep", "upkeep"),
-}
+# One Celery application each. `app` is the embedded one: llm, index and upkeep together.
+WORKERS = ("ingest", "app", "llm", "index", "upkeep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +37,7 @@ def roles(settings: Settings) -> list[Role]:
     """The processes of an embedded installation, the broker apart."""
     return [
         _celery_role(settings, "ingest", ("worker", "ingest")),
-        _celery_role(settings, "main", ("worker", "main")),
+        _celery_role(settings, "app", ("worker", "app")),
         _celery_role(settings, "beat", ("beat",), wave=0),
         Role(
             name="api",
@@ -66,29 +60,14 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 def celery_worker(settings: Settings, role: str) -> list[str]:
-    """Celery's arguments for a worker of this role."""
-    app, queues = WORKERS[role]
-    pool = ["--pool", "threads", "--concurrency", str(settings.workers.slots)] if role == "main" else []
-    talk = ["--without-gossip", "--without-mingle"]
-    return [
-        "-A",
-        app,
-        "worker",
-        "-Q",
-        queues,
-        "-n",
-        f"{role}@%h",
-        "--loglevel",
-        settings.workers.log_level,
-        *pool,
-        *talk,
-    ]
+    """Celery's arguments for a worker of this role; queues and pool stand in its application."""
+    talk = ["--without-gossip", "--without-mingle", "--loglevel", settings.workers.log_level]
+    return ["-A", f"workers.{role}", "worker", "-n", f"{role}@%h", *talk]
 
 
 def celery_beat(settings: Settings) -> list[str]:
-    """Celery's arguments for beat. Its schedule file lies in the data folder, never in the working directory."""
-    schedule = presence.run_folder(settings.home) / "beat-schedule"
-    return ["-A", "workers.app", "beat", "--schedule", str(schedule), "--loglevel", settings.workers.log_level]
+    """Celery's arguments for beat."""
+    return ["-A", "workers.app", "beat", "--loglevel", settings.workers.log_level]
 
 
 def celery_flower(settings: Settings) -> list[str]:
@@ -149,7 +128,7 @@ def _ours(*words: str) -> tuple[str, ...]:
 
 def _celery_role(settings: Settings, name: str, words: tuple[str, ...], *, wave: int = 1) -> Role:
     def is_ready(pid: int) -> bool:
-        record = presence.read(settings.home, name)
+        record = presence.read(presence.ready_file(settings.home, name))
         return record is not None and record.pid == pid
 
     return Role(name=name, argv=_ours(*words), environment=environment(settings), is_ready=is_ready, wave=wave)

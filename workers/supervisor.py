@@ -184,7 +184,7 @@ class Supervisor:
         return broker.status(self.settings.home) is None
 
     def _spawn(self, child: Child) -> None:
-        presence.clear(self.settings.home, child.role.name)
+        presence.ready_file(self.settings.home, child.role.name).unlink(missing_ok=True)
         with _log(self.settings.home, child.role.name) as log:
             child.process = subprocess.Popen(  # noqa: S603
                 child.role.argv,
@@ -248,7 +248,7 @@ class Supervisor:
             self._tell("gone", process.pid)
         for child in children:
             child.process = None
-            presence.clear(self.settings.home, child.role.name)
+            presence.ready_file(self.settings.home, child.role.name).unlink(missing_ok=True)
 
     def _write_state(self) -> None:
         folder = presence.run_folder(self.settings.home)
@@ -265,7 +265,8 @@ def read_state(home: Path) -> dict[str, object] | None:
         state: dict[str, object] = json.loads((presence.run_folder(home) / "up.json").read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return state if undertaker.is_alive(int(str(state.get("pid", 0)))) else None
+    pid = state.get("pid")
+    return state if isinstance(pid, int) and presence.is_alive(pid) else None
 
 
 def log_path(home: Path, name: str) -> Path:
