@@ -14,7 +14,7 @@ from uuid import UUID
 
 from memory.codes import fold as fold_text
 from memory.registry import KeySpec, spec_of
-from memory.timeline import FoldPolicy, Segment, Timeline, order_of
+from memory.timeline import DEFAULT_POLICY, FoldPolicy, Segment, Timeline, order_of
 from schemas.decisions import Change, ChangeOp, EvidenceView, FactVersion, Fold
 
 EFFECTIVE = frozenset({"auto", "approved"})
@@ -35,7 +35,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def slot_parts(
     *, scope: str, scope_key: str, subject: str, key: str, object_text: str | None, canonical: str
 ) -> tuple[str, ...]:
-    """The texts whose keyed hash is the slot: equal lists are one slot, and only one slot's facts can retire each other.
+    """The texts whose keyed hash is the slot. Equal lists are one slot; only facts of one slot retire each other.
 
     Multi-valued and free keys are one slot per canonical value; keys by object one per object (a need without one is
     its own object). A single-valued key has an object only when the speaker split it (weekdays here, weekends there).
@@ -59,7 +59,7 @@ def fold(
     now: datetime,
     new_id: Callable[[], UUID],
     added: Collection[UUID] = (),
-    policy: FoldPolicy = FoldPolicy(),
+    policy: FoldPolicy = DEFAULT_POLICY,
 ) -> Fold:
     """The slot after all its evidence.
 
@@ -76,7 +76,8 @@ def fold(
     timeline.read(ordered)
     segments = sorted([*timeline.segments, *timeline.rivals], key=_segment_order)
     wanted = [(seg, _version(seg, spec, policy, now)) for seg in segments]
-    return _difference(wanted, current, timeline, {one.id for one in ordered}, new_id, added)
+    effective = {one.id for one in ordered}
+    return _difference(wanted, current, timeline, effective=effective, new_id=new_id, added=added)
 
 
 def current_at(versions: Sequence[FactVersion], when: datetime) -> tuple[FactVersion, ...]:
@@ -95,7 +96,7 @@ def importance(type_: str, spec: KeySpec | None) -> float:
     return IMPORTANCE.get(type_, 0.5)
 
 
-def confidence(evidence: Sequence[EvidenceView], policy: FoldPolicy = FoldPolicy()) -> float:
+def confidence(evidence: Sequence[EvidenceView], policy: FoldPolicy = DEFAULT_POLICY) -> float:
     """How sure one may be, in [0, 1]: the best single statement, raised a fifth of the rest per further session.
 
     Informs readers; it never decides which of two values holds.
@@ -110,6 +111,7 @@ def _difference(
     wanted: Sequence[tuple[Segment, FactVersion]],
     current: Sequence[FactVersion],
     timeline: Timeline,
+    *,
     effective: Collection[UUID],
     new_id: Callable[[], UUID],
     added: Collection[UUID],

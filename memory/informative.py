@@ -40,7 +40,44 @@ _ZH = """
 原来是这样 测试 试试 就这样 就这些 没了 先这样 好了 行了 可以了 ok OK 阿里嘎多 三克油 谢 thx
 """
 _BARE_YES = frozenset(
-    ["yes", "yeah", "yep", "yup", "ya", "yea", "aye", "sure", "right", "correct", "exactly", "ok", "okay", "absolutely", "definitely", "indeed", "true", "是", "是的", "对", "对的", "对对", "嗯", "嗯嗯", "恩", "没错", "好", "好的", "可以", "行", "当然", "确实", "是啊", "对啊", "嗯对", "对对对"]
+    [
+        "yes",
+        "yeah",
+        "yep",
+        "yup",
+        "ya",
+        "yea",
+        "aye",
+        "sure",
+        "right",
+        "correct",
+        "exactly",
+        "ok",
+        "okay",
+        "absolutely",
+        "definitely",
+        "indeed",
+        "true",
+        "是",
+        "是的",
+        "对",
+        "对的",
+        "对对",
+        "嗯",
+        "嗯嗯",
+        "恩",
+        "没错",
+        "好",
+        "好的",
+        "可以",
+        "行",
+        "当然",
+        "确实",
+        "是啊",
+        "对啊",
+        "嗯对",
+        "对对对",
+    ]
 ) | {"of course", "that's right", "that is right", "that's correct", "that is correct", "yes please", "yes it is"}
 _BARE_YES = _BARE_YES | {
     "yes i am",
@@ -52,7 +89,9 @@ _BARE_YES = _BARE_YES | {
     "yes that's right",
     "yes correct",
 }
-_BARE_NO = frozenset(["no", "nope", "nah", "不", "不是", "没有", "没", "不对", "不用", "不是的", "没有的", "不需要"]) | {
+_BARE_NO = frozenset(
+    ["no", "nope", "nah", "不", "不是", "没有", "没", "不对", "不用", "不是的", "没有的", "不需要"]
+) | {
     "no i don't",
     "no i'm not",
     "not really",

@@ -38,9 +38,15 @@ class FoldPolicy:
         return dict(ranks).get(evidence.role, 0)
 
 
+DEFAULT_POLICY = FoldPolicy()
+
+
 @dataclass(slots=True)
 class Segment:
-    """A value over [start, end). `start` None: unknown; `dated`: the speaker said the start, else it is when it was said."""
+    """A value over [start, end). `start` None: unknown.
+
+    `dated`: the speaker named the start; otherwise it is when the value was first said.
+    """
 
     canonical: str
     polarity: str
@@ -85,7 +91,7 @@ class Timeline:
         for one in evidence:
             match one.op:
                 case "forget":
-                    self.segments, self.rivals, self.forgotten = [], [], True
+                    self._forget(one)
                 case "retract":
                     self._close(one, one.valid_from or one.at, "retraction")
                 case "past":
@@ -101,6 +107,12 @@ class Timeline:
     def _is_single(self) -> bool:
         return self.spec is not None and self.spec.cardinality in {"single", "by_object"}
 
+    def _forget(self, one: EvidenceView) -> None:
+        for seg in (*self.segments, *self.rivals):
+            self.noops.update((str(said.id), "forgotten") for said in seg.evidence)
+        self._noop(one, "tombstone")
+        self.segments, self.rivals, self.forgotten = [], [], True
+
     def _noop(self, one: EvidenceView, rule: str) -> None:
         self.noops[str(one.id)] = rule
 
@@ -115,6 +127,8 @@ class Timeline:
                 rival.contested = False
                 self.rivals.remove(rival)
                 self.segments.append(rival)
+        for rival in self.rivals:
+            rival.contested = True
         for seg in self.segments:
             seg.contested = any(seg.overlaps(rival.start, rival.end) for rival in self.rivals)
 
@@ -158,12 +172,15 @@ class Timeline:
                 self._end(seg, _after_its_statement(one, seg, end), ("retract", "said_to_be_past", one))
         own = [seg for seg in own if seg in self.segments]
         room = self._room(start, end)
+        if own and start is None:
+            # It adds no begin to what is known: when it was first said stays the best word on that.
+            own[-1].evidence.append(one)
+            return
         touching = next((seg for seg in own if room is None or seg.start == room[1] or seg.overlaps(*room)), None)
         if touching is not None:
             touching.evidence.append(one)
             if room is not None and room[1] == touching.start:
-                touching.start, touching.dated = room[0], start is not None
-                touching.precision = one.precision if start is not None else "unknown"
+                touching.start, touching.dated, touching.precision = room[0], True, one.precision
                 touching.shape("refine", "earlier_begin", one)
         elif room is None:
             self._noop(one, "past_covered_by_others")
@@ -261,7 +278,12 @@ class Timeline:
     def _settle(self, one: EvidenceView) -> None:
         """A statement of at least their origin ends a contest: rivals go, what they contested stands alone."""
         rank = self.policy.rank(one, self.spec)
-        self.rivals = [seg for seg in self.rivals if seg.rank > rank]
+        kept = [seg for seg in self.rivals if seg.rank > rank]
+        if len(kept) < len(self.rivals):
+            for seg in self.segments:
+                if seg.contested:
+                    seg.shape("confirm", "contest_resolved", one)
+        self.rivals = kept
 
     def _closes_explicitly(self) -> bool:
         return self.spec is not None and self.spec.closes_explicitly
