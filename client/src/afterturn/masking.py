@@ -80,8 +80,12 @@ def _new(spans: list[Span], data: bytes) -> list[Span]:
 
 
 def _is_inside(span: Span, places: list[tuple[int, int]]) -> bool:
+    """Whether a span is one of these places, or was found by a name inside one."""
     last = bisect_right(places, span[0], key=itemgetter(0)) - 1
-    return last >= 0 and span[1] <= places[last][1]
+    if last < 0:
+        return False
+    start, end = places[last]
+    return start < span[0] < end or (start == span[0] and span[1] <= end)
 
 
 def _private_keys(data: bytes) -> Iterator[Span]:
