@@ -153,7 +153,7 @@ def _newest(session: Session, sight: Sight, condition: ColumnElement[bool], limi
 
 
 def _waiting(session: Session, sight: Sight) -> _Waiting:
-    """Where the user's undigested turns are. Cheap for a long history: it looks at what is open, not at what is done."""
+    """Where the user's undigested turns are, by looking at what is open: the cost does not grow with the history."""
     sessions = session.exec(
         select(SessionRow).where(
             col(SessionRow.tenant_id) == sight.tenant_id,

@@ -28,12 +28,11 @@ SEARCH_THREADS = 4
 class EmbeddedIndex:
     """Keywords, vectors and filters of one installation under `folder`, one file a tenant.
 
-    `space` names the embedder, `dimensions` is its vectors' length; files of another one are refused.
+    `space` is the embedder's name: files of another one are refused. The first vector fixes a file's dimensions.
     """
 
-    def __init__(self, folder: Path, *, space: str, dimensions: int) -> None:
-        self.dimensions = dimensions
-        self._files = Files(folder, space=f"{space}/{dimensions}")
+    def __init__(self, folder: Path, *, space: str) -> None:
+        self._files = Files(folder, space=space)
         self._cache = PartCache()
         self._pool: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
@@ -54,12 +53,12 @@ class EmbeddedIndex:
         tenant_id = rows[0].tenant_id
         if any(row.tenant_id != tenant_id for row in rows):
             raise BadInput("rows", "are of more than one tenant")
-        # All are checked before the first chunk is written.
+        # All are checked before the first chunk is written; the file's own length is checked inside of that.
         vectors = [row.vector for row in rows if row.vector is not None]
-        packing.pack(range(len(vectors)), vectors, self.dimensions)
+        packing.pack(range(len(vectors)), vectors, vectors[0].size if vectors else 1)
         for start in range(0, len(rows), CHUNK_ROWS):
             chunk = rows[start : start + CHUNK_ROWS]
-            self._files.write(tenant_id, lambda c, chunk=chunk: writing.put(c, chunk, self.dimensions))
+            self._files.write(tenant_id, lambda c, chunk=chunk: writing.put(c, chunk))
 
     def delete(self, tenant_id: UUID, ids: Sequence[UUID]) -> None:
         """Deletes for good. Repeat: harmless."""
@@ -67,7 +66,7 @@ class EmbeddedIndex:
             return
         for start in range(0, len(ids), CHUNK_ROWS):
             chunk = ids[start : start + CHUNK_ROWS]
-            self._files.write(tenant_id, lambda c, chunk=chunk: writing.remove(c, chunk, self.dimensions))
+            self._files.write(tenant_id, lambda c, chunk=chunk: writing.remove(c, chunk))
 
     def delete_user(self, tenant_id: UUID, user_ref: UUID) -> int:
         """Deletes every row of a user in every scope; answers how many are left (0 when all is gone)."""
@@ -93,9 +92,6 @@ class EmbeddedIndex:
 
         Raises: StoreBusy when it cannot answer in time; BadInput for a vector that does not fit.
         """
-        if query.vector is not None and query.vector.shape != (self.dimensions,):
-            shape = query.vector.shape
-            raise BadInput("vector", f"has shape {shape}, this index holds {self.dimensions} dimensions")
         deadline = time.monotonic() + timeout_seconds
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads(), self._search, query, deadline)
@@ -137,7 +133,7 @@ class EmbeddedIndex:
         check()
         return self._files.read(
             query.tenant_id,
-            lambda c: search(c, _unit(query), self._cache, dimensions=self.dimensions, check=check),
+            lambda c: search(c, _unit(query), self._cache, check),
             empty=[],
         )
 

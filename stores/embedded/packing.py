@@ -52,7 +52,7 @@ def pack(rids: Collection[int], vectors: Collection[Vector], dimensions: int) ->
     """
     for vector in vectors:
         if vector.shape != (dimensions,):
-            raise BadInput("vector", f"has shape {vector.shape}, this index holds {dimensions} dimensions")
+            raise BadInput("vector", f"has shape {vector.shape}, the index holds {dimensions} dimensions")
     matrix = np.asarray(list(vectors), dtype=np.float32).reshape(len(vectors), dimensions)
     peaks = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
     if not np.isfinite(peaks).all() or not peaks.all():

@@ -12,10 +12,11 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from schemas.errors import BadInput
 from schemas.indexing import Hit, IndexQuery, Vector
 from stores.embedded import packing
 from stores.embedded.packing import Packed
-from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, ticket_part, user_part
+from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, ticket_part, user_part, vector_length
 
 CACHE_BYTES = 64 * 2**20
 
@@ -90,11 +91,15 @@ def search(
     connection: sqlite3.Connection,
     query: IndexQuery,
     cache: PartCache,
-    *,
-    dimensions: int,
     check: Callable[[], None],
 ) -> list[Hit]:
-    """The hits of all legs in one snapshot. `check` is called between the legs and may raise."""
+    """The hits of all legs in one snapshot. `check` is called between the legs and may raise.
+
+    Raises: BadInput for a vector of other dimensions than the file's.
+    """
+    dimensions = vector_length(connection)
+    if query.vector is not None and dimensions not in (0, query.vector.size):
+        raise BadInput("vector", f"has {query.vector.size} dimensions, this index holds {dimensions}")
     parts = _parts(connection, query, cache, dimensions)
     seen: Seen = {}
     for part in parts.values():

@@ -49,9 +49,19 @@ class _Moves:
     fresh: dict[int, Vector] = field(default_factory=dict[int, Vector])
 
 
-def put(connection: sqlite3.Connection, rows: Sequence[IndexRow], dimensions: int) -> None:
-    """Writes rows whole, in place of those with the same ids. Of two rows with one id the last stands."""
+def vector_length(connection: sqlite3.Connection) -> int:
+    """How many dimensions this file's vectors have; 0 before the first one."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'dimensions'").fetchone()
+    return int(found[0]) if found is not None else 0
+
+
+def put(connection: sqlite3.Connection, rows: Sequence[IndexRow]) -> None:
+    """Writes rows whole, in place of those with the same ids. Of two rows with one id the last stands.
+
+    Raises: BadInput for a vector that does not fit the file's.
+    """
     latest = list({row.id: row for row in rows}.values())
+    dimensions = _settle_length(connection, latest)
     moves: dict[int, _Moves] = defaultdict(_Moves)
     _take_out(connection, [row.id for row in latest], moves)
     parts = {name: _part(connection, name) for name in sorted({_part_name(row) for row in latest})}
@@ -64,11 +74,11 @@ def put(connection: sqlite3.Connection, rows: Sequence[IndexRow], dimensions: in
     _apply(connection, moves, dimensions)
 
 
-def remove(connection: sqlite3.Connection, ids: Iterable[UUID], dimensions: int) -> int:
+def remove(connection: sqlite3.Connection, ids: Iterable[UUID]) -> int:
     """Deletes rows by id; how many there were."""
     moves: dict[int, _Moves] = defaultdict(_Moves)
     count = _take_out(connection, list(ids), moves)
-    _apply(connection, moves, dimensions)
+    _apply(connection, moves, vector_length(connection))
     return count
 
 
@@ -105,8 +115,18 @@ def clear(connection: sqlite3.Connection) -> None:
     """Deletes every row."""
     for table in ("own_fts", "context_fts"):
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608  a constant
-    for table in ("doc", "seg", "part"):
+    for table in ("doc", "seg", "part", "meta"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608  a constant
+
+
+def _settle_length(connection: sqlite3.Connection, rows: Sequence[IndexRow]) -> int:
+    """The file's vector length, fixed by the first vector ever written."""
+    dimensions = vector_length(connection)
+    first = next((row.vector for row in rows if row.vector is not None), None)
+    if dimensions or first is None:
+        return dimensions
+    connection.execute("INSERT INTO meta VALUES ('dimensions', ?)", (str(first.size),))
+    return first.size
 
 
 def _part_name(row: IndexRow) -> str:
