@@ -39,15 +39,14 @@ class ModelConfig:
 class EmbedConfig:
     """Which endpoint embeds.
 
-    `dimensions` is the length that vectors have; None asks the endpoint once. `request_dimensions` also sends it, for
-    models that can shorten their vectors. A text counts by its first `max_chars` characters.
+    `dimensions`, when given, is sent (few models accept it) and expected; None takes the length of the first vector
+    that the endpoint gives. A text counts by its first `max_chars` characters.
     """
 
     model: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     dimensions: int | None = None
-    request_dimensions: bool = False
     batch: int = 128
     max_chars: int = 6000
     max_request_chars: int = 200_000

@@ -23,7 +23,7 @@ class OpenAIEmbedder:
         if not 1 <= config.batch <= 256:
             raise BadInput("batch", "must be between 1 and 256")
         self._config = config
-        shortened = f":{config.dimensions}" if config.request_dimensions else ""
+        shortened = f":{config.dimensions}" if config.dimensions else ""
         self.name = f"openai:{config.model}{shortened}"
         self._client = openai.OpenAI(
             base_url=config.base_url or OPENAI_URL, api_key=config.api_key or "none", max_retries=0
@@ -74,14 +74,13 @@ class OpenAIEmbedder:
     def _request(self, texts: list[str], dimensions: int | None) -> list[Vector]:
         config = self._config
         create = self._client.embeddings.with_raw_response.create
-        wanted = config.dimensions if config.request_dimensions and config.dimensions else openai.omit
         outcome = send(
             lambda: create(
                 model=config.model,
                 input=texts,
                 # The client's own default, base64, is refused or garbled by several servers.
                 encoding_format="float",
-                dimensions=wanted,
+                dimensions=config.dimensions or openai.omit,
                 extra_body=dict(config.extra_body),
                 timeout=openai.Timeout(config.timeout_seconds, connect=config.connect_timeout_seconds),
             )

@@ -24,9 +24,9 @@ from llm.dialect import Dialect, Mode, TokensParam, next_dialect
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import billed
 from llm.json_schema import SCHEMA_NAME, Schema, bucketed_labels, window_schema
-from llm.tokens import estimated_tokens
 from llm.transport import Body, Failure, error_for, send
 from memory.prompts import KEYS, Message, window_messages
+from memory.tokens import estimate_tokens
 from schemas.errors import BadAnswer, ModelBusy
 
 
@@ -57,7 +57,7 @@ class OpenAIModel:
         except (ModelBusy, BadAnswer) as error:
             failed = billed(error, bill.usage())
         else:
-            return Answer(draft=decoded.draft, usage=bill.usage())
+            return Answer(draft=decoded.draft, usage=bill.usage(), dropped=decoded.dropped)
         raise failed
 
     def close(self) -> None:
@@ -219,7 +219,7 @@ class _Bill:
         counts = completion.counts if completion is not None else None
         if counts is None:
             said = (completion.content + completion.reasoning) if completion is not None else ""
-            counts = Counts(sum(estimated_tokens(message["content"]) for message in messages), estimated_tokens(said))
+            counts = Counts(sum(estimate_tokens(message["content"]) for message in messages), estimate_tokens(said))
             self._usage = replace(self._usage, estimated=True)
         self._usage = replace(
             self._usage,

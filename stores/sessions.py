@@ -76,7 +76,7 @@ def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) ->
 
 
 def is_over(ended_at: datetime | None, last_turn_at: datetime | None) -> bool:
-    """Whether the session has ended and nothing was said after that; a late turn from before its end changes nothing."""
+    """Whether the session has ended and nothing was said after that; a late turn from before the end is no matter."""
     return ended_at is not None and (last_turn_at is None or last_turn_at <= ended_at)
 
 

@@ -6,6 +6,7 @@ Whoever wires a rule builds its policy from these values; a number that is None 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -339,10 +340,24 @@ def variables() -> Iterator[tuple[str, Any]]:
     for name, field in Settings.model_fields.items():
         default: object = field.default
         if isinstance(default, Area):
-            for inner, value in _defaults(default).items():
+            for inner, value in _fields(default).items():
                 yield f"{PREFIX}{name}_{inner}".upper(), value
         else:
             yield f"{PREFIX}{name}".upper(), None if field.is_required() or field.default_factory else default
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The variables that give another process these settings; secrets are in clear."""
+    found = {f"{PREFIX}HOME": str(settings.home)}
+    for name, field in Settings.model_fields.items():
+        value: object = getattr(settings, name)
+        if isinstance(value, Area):
+            unset = type(value)()
+            pairs = [(f"{name}_{inner}", given, getattr(unset, inner)) for inner, given in _fields(value).items()]
+        else:
+            pairs = [(name, value, None if field.default_factory else field.default)]
+        found |= {f"{PREFIX}{n}".upper(): _written(given) for n, given, default in pairs if given != default}
+    return found
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -352,13 +367,17 @@ def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]
     return sorted(n for n in names if n.startswith(PREFIX) and n not in known and not n.startswith("AFTERTURN_TEST_"))
 
 
-def _defaults(area: Area) -> dict[str, Any]:
+def _fields(area: Area) -> dict[str, Any]:
     return {name: getattr(area, name) for name in type(area).model_fields}
 
 
-def _broken_json() -> str:
-    import json  # noqa: PLC0415 - only on the way out with an error
+def _written(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return json.dumps(value) if isinstance(value, (bool, dict)) else str(value)
 
+
+def _broken_json() -> str:
     for name, default in variables():
         if isinstance(default, dict) and name in os.environ:
             try:
