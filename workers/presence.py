@@ -1,38 +1,40 @@
-"""Who is up: each worker and beat write a start record when they are ready, which `up` waits for and doctor reads.
+"""Who is up, as files in the data folder say it: `up` waits for the ready files, doctor reads the start records.
 
-Remote control cannot ask the ingest worker (its remote control is off on purpose), so every role says it by file.
+Remote control cannot ask the ingest worker (it is off there on purpose), so every role says it by file.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRecord:
-    """A process that got ready. `tasks` are the names it will run."""
+    """A process that got ready. `tasks` are the names it runs."""
 
     role: str
     pid: int
-    started_at: str
     tasks: tuple[str, ...] = ()
 
     @property
     def is_alive(self) -> bool:
         """A process of that pid exists."""
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
+        return is_alive(self.pid)
+
+
+def is_alive(pid: int) -> bool:
+    """A process of that pid exists, whoever's it is."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
         return True
+    return True
 
 
 def run_folder(home: Path) -> Path:
@@ -40,41 +42,34 @@ def run_folder(home: Path) -> Path:
     return home / "run"
 
 
-def write(home: Path, role: str, tasks: Iterable[str] = ()) -> None:
-    """Records that this process is ready. Readers see the whole record or none."""
-    folder = run_folder(home)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ours = tuple(sorted(name for name in tasks if not name.startswith("celery.")))
-    record = StartRecord(role=role, pid=os.getpid(), started_at=datetime.now(UTC).isoformat(), tasks=ours)
-    draft = folder / f"{role}.{record.pid}.tmp"
-    draft.write_text(json.dumps(asdict(record)), "utf-8")
-    draft.replace(folder / f"{role}.json")
+def ready_file(home: Path, role: str) -> Path:
+    """Stands while the role's process works; holds its pid."""
+    return run_folder(home) / f"{role}.ready"
 
 
-def read(home: Path, role: str) -> StartRecord | None:
-    """The role's latest record, if there is one that can be read."""
+def start_record(home: Path, role: str) -> Path:
+    """Stays after the process's end: what it registered when it last started."""
+    return run_folder(home) / f"{role}-worker.json"
+
+
+def read(path: Path) -> StartRecord | None:
+    """The record in a ready file or start record, if there is one that can be read."""
     try:
-        told: dict[str, Any] = json.loads((run_folder(home) / f"{role}.json").read_text("utf-8"))
-        tasks = tuple(told["tasks"])
-        return StartRecord(role=told["role"], pid=told["pid"], started_at=told["started_at"], tasks=tasks)
+        told: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return StartRecord(role=told["role"], pid=int(told["pid"]), tasks=tuple(told.get("tasks", ())))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def clear(home: Path, role: str) -> None:
-    """Forgets the role's record."""
-    (run_folder(home) / f"{role}.json").unlink(missing_ok=True)
-
-
-def announce_when_ready(home: Path, role: str) -> None:
-    """Has Celery write this process's record once its worker consumes, or its beat ticks."""
-    from celery.signals import beat_init, worker_ready  # noqa: PLC0415 - the CLI reads records without Celery
-
-    def on_worker(sender: Any = None, **_: Any) -> None:
-        write(home, role, sender.app.tasks)
+def announce_beat(home: Path) -> None:
+    """Has Celery leave beat's ready file once it ticks; workers leave their own."""
+    from celery.signals import beat_init  # noqa: PLC0415 - whoever only reads records needs no Celery
 
     def on_beat(**_: Any) -> None:
-        write(home, role)
+        path = ready_file(home, "beat")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps({"role": "beat", "pid": os.getpid()}), "utf-8")
+        draft.replace(path)
 
-    worker_ready.connect(on_worker, weak=False)  # pyright: ignore[reportUnknownMemberType]
     beat_init.connect(on_beat, weak=False)  # pyright: ignore[reportUnknownMemberType]

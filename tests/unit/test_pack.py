@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afterturn.wire import SECTIONS, PackItem, ToConfirm
-from memory.pack import language_of, pack, render, safe_line
-from memory.tokens import estimate_tokens
+from memory.pack import pack, render, safe_line
+from memory.question import language_of
+from memory.tokens import Counter, estimate_tokens
 from recall_builders import an_item
 
 items = st.lists(
@@ -33,7 +34,9 @@ def lumpy(text: str) -> int:
 @given(
     items, questions, st.integers(1, 300), st.sampled_from(["zh", "en"]), st.sampled_from([estimate_tokens, lumpy, len])
 )
-def test_a_pack_never_exceeds_its_budget(rows, asks, budget, language, count) -> None:  # type: ignore[no-untyped-def]
+def test_a_pack_never_exceeds_its_budget(
+    rows: list[PackItem], asks: list[ToConfirm], budget: int, language: str, count: Counter
+) -> None:
     packed = pack(rows, language=language, budget_tokens=budget, count=count, to_confirm=asks)
 
     assert packed.tokens <= budget

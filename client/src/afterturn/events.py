@@ -8,92 +8,22 @@ No error quotes what was sent.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self, cast
 from uuid import UUID
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import ErrorDetails, PydanticCustomError, to_json
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
-from afterturn import limits
 from afterturn.batches import microseconds, offset_minutes
 from afterturn.errors import BadEvent
+from afterturn.fields import Content, Id, Name, Note, Outcome, Patch, Time, ToolArguments, TraceParent, Zone, fault
+from afterturn.limits import MAX_LIST_ITEMS
 
 VERSION = 1
 STAMPS = frozenset({"published_at", "producer", "seq"})
 """What the Publisher adds to an event on its way; no part of its content."""
-
-
-def _fault(reason: str, path: str = "") -> PydanticCustomError:
-    return PydanticCustomError("contract", "{reason}", {"reason": reason, "path": path})
-
-
-def _must(fault: Callable[[object], str | None]) -> AfterValidator:
-    def check(value: Any) -> Any:
-        reason = fault(value)
-        if reason is not None:
-            raise _fault(reason)
-        return value
-
-    return AfterValidator(check)
-
-
-def _read_time(value: object) -> object:
-    """A datetime from RFC 3339 text. Numbers are refused: nobody can tell seconds from milliseconds."""
-    if isinstance(value, str):
-        try:
-            return datetime.fromisoformat(value)
-        except ValueError:
-            pass
-    elif isinstance(value, datetime):
-        return value
-    reason = "must be an RFC 3339 time"
-    raise _fault(reason)
-
-
-def _size_fault(value: object) -> str | None:
-    if len(to_json(value)) > limits.MAX_DETAIL_BYTES:
-        return f"must be at most {limits.MAX_DETAIL_BYTES} bytes of JSON"
-    return None
-
-
-def _content_fault(value: object) -> str | None:
-    return None if value == "" else limits.text_fault(value)
-
-
-def _note_fault(value: object) -> str | None:
-    return None if value == "" else limits.text_fault(value, limits.MAX_NOTE_BYTES)
-
-
-def _check_patch(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    fault = limits.patch_fault(cast("dict[object, object]", value))
-    if fault is not None:
-        raise _fault(fault[1], fault[0])
-    return value
-
-
-Id = Annotated[str, _must(limits.id_fault)]
-Name = Annotated[str, _must(limits.name_fault)]
-Time = Annotated[datetime, BeforeValidator(_read_time), _must(limits.time_fault)]
-Zone = Annotated[str, _must(limits.zone_fault)]
-TraceParent = Annotated[str, _must(limits.traceparent_fault)]
-Content = Annotated[str, _must(_content_fault)]
-"""At most 256 KiB of UTF-8. Whether it may be empty depends on the event."""
-Note = Annotated[str, _must(_note_fault)]
-"""At most 4 KiB of UTF-8."""
-Detail = Annotated[dict[str, JsonValue], _must(_size_fault)]
-Outcome = Literal["success", "failure", "unknown"]
 
 
 class _Part(BaseModel):
@@ -109,9 +39,9 @@ class _Part(BaseModel):
 class ToolUse(_Part):
     """A call of a tool (with arguments) or what came of it (`ok`; the result is the turn's content)."""
 
-    name: Name
+    name: Name | None = None
     call_id: Id | None = None
-    arguments: Detail | None = None
+    arguments: ToolArguments | None = None
     ok: bool | None = Field(default=None, strict=True)
 
 
@@ -162,12 +92,12 @@ class _Event(_Part):
     def _require(self, *names: str) -> None:
         for name in names:
             if getattr(self, name) in (None, ""):
-                raise _fault("is required", name)
+                raise fault("is required", name)
 
     def _require_text(self, name: str) -> None:
         text: str = getattr(self, name)
         if not self.no_store and (not text or text.isspace()):
-            raise _fault("must not be empty", name)
+            raise fault("must not be empty", name)
 
 
 class TurnEvent(_Event):
@@ -241,7 +171,7 @@ class ProcedureOutcomeEvent(_Event):
     kind: Literal["procedure_outcome"] = "procedure_outcome"
     procedure: ProcedureRef
     succeeded: bool = Field(strict=True)
-    evidence: tuple[UUID, ...] = Field(default=(), max_length=limits.MAX_LIST_ITEMS)
+    evidence: tuple[UUID, ...] = Field(default=(), max_length=MAX_LIST_ITEMS)
     reason: Note | None = None
 
     def _drop_content(self) -> None:
@@ -253,7 +183,7 @@ class StateEvent(_Event):
 
     kind: Literal["state"] = "state"
     scope: Literal["session", "thread", "ticket"] = "session"
-    patch: Annotated[Detail, AfterValidator(_check_patch)]
+    patch: Patch
 
     def _drop_content(self) -> None:
         self._blank(patch={})
@@ -298,7 +228,7 @@ class AccessedEvent(_Event):
     """Memories that an answer cited. Being in a pack is no use; being cited is."""
 
     kind: Literal["accessed"] = "accessed"
-    memory_ids: tuple[Id, ...] = Field(min_length=1, max_length=limits.MAX_LIST_ITEMS)
+    memory_ids: tuple[Id, ...] = Field(min_length=1, max_length=MAX_LIST_ITEMS)
 
 
 Event = (

@@ -97,8 +97,8 @@ _STRING: tuple[type, ...] = (str,)
 _LIST: tuple[type, ...] = (list, tuple)
 _OBJECT: tuple[type, ...] = (Mapping,)
 _ANYTHING: tuple[type, ...] = (object,)
-_TYPE_NAMES = {_STRING: "a string", _LIST: "a list", _OBJECT: "an object"}
-STATE_FIELDS = {
+_TYPE_NAMES: dict[tuple[type, ...], str] = {_STRING: "a string", _LIST: "a list", _OBJECT: "an object"}
+STATE_FIELDS: dict[str, tuple[type, ...]] = {
     "intent": _STRING,
     "ticket_status": _STRING,
     "known_facts": _OBJECT,
