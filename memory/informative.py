@@ -40,73 +40,29 @@ _ZH = """
 原来是这样 测试 试试 就这样 就这些 没了 先这样 好了 行了 可以了 ok OK 阿里嘎多 三克油 谢 thx
 """
 _BARE_YES = frozenset(
-    [
-        "yes",
-        "yeah",
-        "yep",
-        "yup",
-        "ya",
-        "yea",
-        "aye",
-        "sure",
-        "right",
-        "correct",
-        "exactly",
-        "ok",
-        "okay",
-        "absolutely",
-        "definitely",
-        "indeed",
-        "true",
-        "是",
-        "是的",
-        "对",
-        "对的",
-        "对对",
-        "嗯",
-        "嗯嗯",
-        "恩",
-        "没错",
-        "好",
-        "好的",
-        "可以",
-        "行",
-        "当然",
-        "确实",
-        "是啊",
-        "对啊",
-        "嗯对",
-        "对对对",
-    ]
-) | {"of course", "that's right", "that is right", "that's correct", "that is correct", "yes please", "yes it is"}
-_BARE_YES = _BARE_YES | {
-    "yes i am",
-    "yes i do",
-    "i do",
-    "i am",
-    "sure thing",
-    "for sure",
-    "yes that's right",
-    "yes correct",
-}
-_BARE_NO = frozenset(
-    ["no", "nope", "nah", "不", "不是", "没有", "没", "不对", "不用", "不是的", "没有的", "不需要"]
+    """
+yes yeah yep yup ya yea aye sure right correct exactly ok okay absolutely definitely indeed true 是 是的 对 对的 对对
+对对对 嗯 嗯嗯 恩 没错 好 好的 可以 行 当然 确实 是啊 对啊 嗯对
+""".split()  # noqa: SIM905
 ) | {
-    "no i don't",
-    "no i'm not",
-    "not really",
-}
+    "of course", "that's right", "that is right", "that's correct", "that is correct", "yes please", "yes it is",
+    "yes i am", "yes i do", "i do", "i am", "sure thing", "for sure", "yes that's right", "yes correct",
+}  # fmt: skip
+_BARE_NO = frozenset({"no", "nope", "nah", "no i don't", "no i'm not", "not really"}) | frozenset(
+    {"不", "不是", "没有", "没", "不对", "不用", "不是的", "没有的", "不需要"}
+)
 _KEEP = re.compile(r"[^\w\s'?]|_")
 _SPACES = re.compile(r"\s+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _PIECES = re.compile(r"[,，。.!！;；、~～\n]+")
 _QUESTION_END = re.compile(r"[?？]\s*[\"'”’)）]*\s*$")
 _ZH_QUESTION = re.compile(
-    r"(?:吗|呢|么|是不是|对不对|对吧|是吧|好吗|行吗|可以吗|哪(?:里|儿|个|家|些)|什么|怎么|几|多少|多大|谁)[^。！!.]{0,12}$"
+    r"(?:吗|呢|么|是不是|对不对|对吧|是吧|哪里|哪儿|哪个|哪家|哪些|什么|怎么|几|多少|多大|谁|请告诉我|请提供|请问)[^。！!.]{0,12}$"
 )
 _EN_QUESTION = re.compile(
-    r"(?:^|[.!?]\s+)(?:and |so |ok(?:ay)?,? |great,? |may i |could you |can you |please )?(?:what|where|who|which|how|when|do you|are you|is your"
-    r"|have you|may i|could you|can you|tell me|please (?:tell|share|give|provide)|let me know)\b[^.!?]*[.?]?\s*$",
+    r"(?:^|[.!?]\s+)(?:and |so |ok(?:ay)?,? |great,? |please )?"
+    r"(?:what|where|who|which|how|when|do you|are you|is your|have you|may i|could you|can you|tell me"
+    r"|(?:tell|share|give|provide)\b|let me know)\b[^.!?]*[.?]?\s*$",
     re.IGNORECASE,
 )
 
@@ -170,7 +126,7 @@ def is_filler(text: str) -> bool:
 
 def is_bare_yes(text: str) -> bool:
     """Whether a reply says yes and nothing else."""
-    return _is_bare(text, _BARE_YES | _LONGER_YES)
+    return _is_bare(text, _BARE_YES)
 
 
 def is_bare_no(text: str) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from memory.strength import StrengthView
 from sqlalchemy import or_, update
 from sqlmodel import Session, col, select
 
-from memory.strength import StrengthView
 from schemas.tables import Episode, Fact, Moment, OutboxRow, User, Window
 from schemas.tables import Session as SessionRow
 from stores import outbox

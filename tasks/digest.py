@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
+from llm.offline import OfflineModel
+
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
-from llm.offline import OfflineModel
 from memory.informative import any_informative
 from memory.parts import halves, join
 from memory.turns import TurnView
