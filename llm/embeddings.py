@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+import httpx2
 import numpy as np
 import openai
 
 from llm.completion import as_object, read_json
 from llm.config import OPENAI_URL, EmbedConfig
-from llm.transport import Body, error_for, send
+from llm.transport import Body, error_for, new_client, send
 from schemas.errors import BadAnswer, BadInput, ModelBusy
 from schemas.indexing import Vector
 
@@ -25,9 +27,7 @@ class OpenAIEmbedder:
         self._config = config
         shortened = f":{config.dimensions}" if config.dimensions else ""
         self.name = f"openai:{config.model}{shortened}"
-        self._client = openai.OpenAI(
-            base_url=config.base_url or OPENAI_URL, api_key=config.api_key or "none", max_retries=0
-        )
+        self._client = new_client(config.base_url or OPENAI_URL, config.api_key)
         self._dimensions = config.dimensions
         self._lock = threading.Lock()
 
@@ -73,7 +73,7 @@ class OpenAIEmbedder:
 
     def _request(self, texts: list[str], dimensions: int | None) -> list[Vector]:
         config = self._config
-        create = self._client.embeddings.with_raw_response.create
+        create = self._client.embeddings.with_streaming_response.create
         outcome = send(
             lambda: create(
                 model=config.model,
@@ -82,8 +82,9 @@ class OpenAIEmbedder:
                 encoding_format="float",
                 dimensions=config.dimensions or openai.omit,
                 extra_body=dict(config.extra_body),
-                timeout=openai.Timeout(config.timeout_seconds, connect=config.connect_timeout_seconds),
-            )
+                timeout=httpx2.Timeout(config.timeout_seconds, connect=config.connect_timeout_seconds),
+            ),
+            deadline=time.monotonic() + config.timeout_seconds,
         )
         if not isinstance(outcome, Body):
             raise error_for(outcome)
