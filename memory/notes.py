@@ -46,8 +46,8 @@ def note(item: PackItem, language: str) -> str:
         remarks.append(f"{age}的记录，使用前请核实" if zh else f"{age}, verify before acting")
     if "contested" in item.flags:
         remarks.append("有矛盾的说法" if zh else "contested")
-    if "past" in item.flags:
-        remarks.append(_past(item, zh=zh))
+    if "past" in item.flags and item.kind != "fact":
+        remarks.append("过去的说法" if zh else "no longer holds")
     if "undigested" in item.flags and item.section != "tail":
         remarks.append("尚未整理" if zh else "not yet digested")
     if not remarks:
@@ -65,6 +65,26 @@ def age_text(seconds: float, language: str) -> str:
     return "刚才" if zh else "just now"
 
 
+def span_text(start_at: datetime | None, end_at: datetime | None, zone: tzinfo, precision: str, language: str) -> str:
+    """The time in which something held, closed: past: 2025-01 to 2026-04; 过去：2025-01 至 2026-04."""
+    zh = language == "zh"
+    start = date_text(start_at, zone, precision) if start_at else ""
+    end = date_text(end_at, zone, precision) if end_at else ""
+    if start and end:
+        return f"过去：{start} 至 {end}" if zh else f"past: {start} to {end}"
+    if end:
+        return f"过去：到 {end} 为止" if zh else f"past: until {end}"
+    return "过去" if zh else "past"
+
+
+def since_text(at: datetime, zone: tzinfo, precision: str, language: str) -> str:
+    """The time from which something holds; a time that is only that of the statement says so."""
+    day = date_text(at, zone, precision)
+    if precision in {"day", "week", "month", "year"}:
+        return f"自 {day}" if language == "zh" else f"since {day}"
+    return f"{day} 说" if language == "zh" else f"said {day}"
+
+
 def date_text(at: datetime, zone: tzinfo, precision: str = "day") -> str:
     """A date only as precise as it is known: 2026, 2026-07, 2026-07-24."""
     local = at.astimezone(zone)
@@ -75,13 +95,3 @@ def date_text(at: datetime, zone: tzinfo, precision: str = "day") -> str:
             return f"{local:%Y-%m}"
         case _:
             return f"{local:%Y-%m-%d}"
-
-
-def _past(item: PackItem, *, zh: bool) -> str:
-    start = f"{item.valid_from:%Y-%m-%d}" if item.valid_from else ""
-    end = f"{item.valid_until:%Y-%m-%d}" if item.valid_until else ""
-    if start and end:
-        return f"过去：{start} 至 {end}" if zh else f"past: {start} to {end}"
-    if end:
-        return f"过去：到 {end} 为止" if zh else f"past: until {end}"
-    return "过去" if zh else "past"

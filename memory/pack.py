@@ -109,11 +109,6 @@ def safe_line(text: str) -> str:
     return f"\\{flat}" if mark else flat
 
 
-def language_of(query: str) -> str:
-    """The language to answer in: `zh` when the question holds Chinese characters, else `en`."""
-    return "zh" if any("\u4e00" <= ch <= "\u9fff" or "\u3400" <= ch <= "\u4dbf" for ch in query) else "en"
-
-
 def _line(item: PackItem, language: str) -> str:
     remark = note(item, language)
     return f"- {safe_line(item.text)}{remark}"

@@ -18,7 +18,7 @@ from schemas.indexing import Hit
 
 Interval = tuple[datetime, datetime]
 
-_LEGS = ("vector", "own", "context")
+_PARTS = ("vector", "own", "context", "recency", "importance", "trust", "time", "coverage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,8 @@ class RankPolicy:
     """Weights of the parts, each scaled to [0, 1] before mixing, and what counts as no answer.
 
     `own` and `context` weigh the two keyword fields. `recency` halves every `half_life_days`, or falls by
-    `per_hour ** hours` when that is set. `time` rewards what lies in the time that the question names.
+    `per_hour ** hours` when that is set. `time` rewards what lies in the time that the question names, `coverage` the
+    share of its terms that a record holds.
     A hit counts as an answer with raw cosine >= `min_cosine`, raw BM25 of a field >= `min_bm25`, or with at least
     `min_coverage` of the question's terms in it. `like` in [0, 1] is the text likeness from which one repeats another.
 
@@ -41,6 +42,7 @@ class RankPolicy:
     importance: float = 0.03
     trust: float = 0.03
     time: float = 0.15
+    coverage: float = 0.0
     half_life_days: float = 90.0
     per_hour: float | None = None
     min_cosine: float = 0.45
@@ -50,7 +52,7 @@ class RankPolicy:
 
     def __post_init__(self) -> None:
         """Raises: ValueError for weights, half-life or decay out of range."""
-        weights = (self.vector, self.own, self.context, self.recency, self.importance, self.trust, self.time)
+        weights = [getattr(self, name) for name in _PARTS]
         if any(not math.isfinite(weight) or weight < 0 for weight in weights):
             msg = "weights must be finite and not negative"
             raise ValueError(msg)
@@ -122,13 +124,14 @@ def rank(
     *,
     now: datetime,
     prefer: Interval | None = None,
+    gated: bool = True,
     policy: RankPolicy = RankPolicy(),
 ) -> list[Ranked]:
-    """Answers in order, best first; [] when nothing answers.
+    """Answers in order, best first; [] when nothing answers. Without `gated` all are ordered, answers or not.
 
     Shape: deterministic, whatever the order of the input; equal scores go newest first, then by id.
     """
-    pool = [candidate for candidate in candidates if answers(candidate, policy)]
+    pool = [candidate for candidate in candidates if not gated or answers(candidate, policy)]
     scaled = {
         "vector": _scaled([c.cosine for c in pool]),
         "own": _scaled([c.own_bm25 for c in pool]),
@@ -137,6 +140,7 @@ def rank(
         "importance": _scaled([c.importance for c in pool], constant=0.0),
         "trust": _scaled([c.trust for c in pool], constant=0.0),
         "time": [closeness(c, prefer) if prefer else 0.0 for c in pool],
+        "coverage": [c.coverage for c in pool],
     }
     ranked: list[Ranked] = []
     for i, candidate in enumerate(pool):
@@ -203,8 +207,7 @@ def closeness(candidate: Candidate, prefer: Interval) -> float:
 
 
 def _weights(policy: RankPolicy) -> dict[str, float]:
-    names = (*_LEGS, "recency", "importance", "trust", "time")
-    return {name: getattr(policy, name) for name in names}
+    return {name: getattr(policy, name) for name in _PARTS}
 
 
 def _scaled(values: Sequence[float | None], *, constant: float = 1.0) -> list[float]:

@@ -99,7 +99,7 @@ class Decision:
 class EvidenceView:
     """One evidence row of a slot, opened: all that the fold reads. Effective when `auto` or `approved`.
 
-    Shape of the order: (at, event_id, quote_start, id). `op` `forget` is a tombstone: it binds all that stands before it.
+    Shape of the order: (at, event_id, quote_start, id). `forget` is a tombstone: it binds what stands before it.
     """
 
     id: UUID

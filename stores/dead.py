@@ -14,8 +14,7 @@ from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
 from schemas.tables import DeadLetter
-from stores.leases import database_now
-from stores.sql import insert_once
+from stores.sql import database_now, insert_once
 
 # A letter is named by (kind, key), so its id follows from them.
 _LETTERS = UUID("7f1c8f0e-52d4-4d5e-9b1c-0a6a4f0f5f11")

@@ -10,8 +10,7 @@ from sqlmodel import Session, col, select
 
 from schemas.errors import StaleClaim
 from schemas.tables import Job
-from stores.leases import database_now
-from stores.sql import insert_once
+from stores.sql import database_now, insert_once
 
 
 def begin(session: Session, name: str, lease_seconds: float, *, not_within_seconds: float = 0.0) -> int | None:

@@ -13,7 +13,9 @@ from sqlmodel import Session, col, select
 from memory.windows import WindowPolicy, due_at
 from schemas.envelopes import enclose
 from schemas.tables import Session as SessionRow
+from schemas.tables import Tenant
 from stores.sql import insert_once
+from stores.tenancy import KeyInfo, hash_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,7 +40,12 @@ class Arrivals:
     outcome: str | None = None
 
     @property
-    def session_ref(self) -> UUID:
+    def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
+    """The tenant's keyed hash of a session's id, by which its row is found."""
+    return hash_of(tenant, "session", session_id)
+
+
+def session_ref(self) -> UUID:
         """The row's id."""
         return session_ref(self.user_ref, self.session_hash)
 
@@ -76,7 +83,7 @@ def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) ->
 
 
 def is_over(ended_at: datetime | None, last_turn_at: datetime | None) -> bool:
-    """Whether the session has ended and nothing was said after that; a late turn from before its end changes nothing."""
+    """Whether the session has ended and nothing was said after that; a late turn from before the end is no matter."""
     return ended_at is not None and (last_turn_at is None or last_turn_at <= ended_at)
 
 

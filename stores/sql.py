@@ -132,17 +132,22 @@ class Database:
 
     def now(self, session: Session) -> datetime:
         """The database's clock, aware UTC: leases, attempts and due times use it, whatever the world's clock says."""
-        if self.is_sqlite:
-            stamp = session.connection().execute(text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")).scalar_one()
-            return datetime.fromisoformat(cast("str", stamp)).replace(tzinfo=UTC)
-        # now() is the transaction's start, which a wait for a lock leaves behind.
-        stamp = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
-        return cast("datetime", stamp).astimezone(UTC)
+        return database_now(session)
 
     def dispose(self) -> None:
         """Closes this process's connections; the next use opens new ones. Repeat: harmless."""
         if self._engine is not None:
             self._engine.dispose(close=self._pid == os.getpid())
+
+
+def database_now(session: Session) -> datetime:
+    """The database's clock, aware UTC, to the millisecond at least."""
+    if session.get_bind().dialect.name == "sqlite":
+        stamp = session.connection().execute(text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")).scalar_one()
+        return datetime.fromisoformat(cast("str", stamp)).replace(tzinfo=UTC)
+    # now() is the transaction's start, which a wait for a lock leaves behind.
+    stamp = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
+    return cast("datetime", stamp).astimezone(UTC)
 
 
 def after_commit(session: Session, follow_up: Callable[[], object]) -> None:
@@ -151,19 +156,25 @@ def after_commit(session: Session, follow_up: Callable[[], object]) -> None:
 
 
 def insert_once(
-    session: Session, table: type[SQLModel], rows: Sequence[SQLModel] | Sequence[Mapping[str, Any]]
+    session: Session,
+    table: type[SQLModel],
+    rows: Sequence[SQLModel] | Sequence[Mapping[str, Any]],
+    *,
+    key: Sequence[str] = (),
 ) -> list[tuple[Any, ...]]:
     """Inserts the rows that break no unique key; the primary keys of those inserted, each as a tuple, in no order.
 
-    Mappings all have the same keys; columns left out take their default. Rows go in key order, so that two writers of
-    the same rows wait for each other instead of locking each other out.
+    Mappings all have the same keys; columns left out take their default. Rows go in the order of `key`, the
+    unique key that may collide (the primary key by default), so that two writers of the same rows wait for each other
+    instead of locking each other out.
     """
     if not rows:
         return []
     target = _table(table)
     keys = list(target.primary_key.columns)
     statement = _insert(session, target).on_conflict_do_nothing().returning(*keys)
-    found = session.connection().execute(statement, _sorted(rows, target, [column.name for column in keys]))
+    order = key or [column.name for column in keys]
+    found = session.connection().execute(statement, _sorted(rows, target, order))
     return [tuple(row) for row in found.all()]
 
 

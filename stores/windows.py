@@ -17,8 +17,7 @@ from schemas.errors import StaleClaim
 from schemas.tables import Session as SessionRow
 from schemas.tables import Tenant, Turn, User, Window
 from stores import dead, ledger, sessions, turns
-from stores.leases import database_now
-from stores.sql import Database, insert_once
+from stores.sql import Database, database_now, insert_once
 
 _OPEN = (WindowState.WAITING.value, WindowState.ANSWERED.value)
 _TENANTS_PER_CLAIM = 8

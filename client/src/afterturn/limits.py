@@ -6,16 +6,20 @@ Every function answers None for a good value, or the reason for refusing it. No 
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 MAX_ID_CHARS = 256
 MAX_NAME_CHARS = 256
 MAX_CONTENT_BYTES = 256 * 1024
 MAX_QUERY_CHARS = 32_768
-MAX_REASON_CHARS = 4096
+MAX_NOTE_BYTES = 4096
 MAX_LIST_ITEMS = 1000
 MAX_DETAIL_BYTES = 64 * 1024
 
@@ -65,6 +69,8 @@ def time_fault(value: object) -> str | None:
         return "must be a datetime"
     if value.utcoffset() is None:
         return "must carry a time zone"
+    if not 1970 < value.year < 9999:
+        return "must lie between the years 1971 and 9998"
     return None
 
 
@@ -85,3 +91,50 @@ def is_zone(name: str) -> bool:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return False
     return True
+
+
+_STRING: tuple[type, ...] = (str,)
+_LIST: tuple[type, ...] = (list, tuple)
+_OBJECT: tuple[type, ...] = (Mapping,)
+_ANYTHING: tuple[type, ...] = (object,)
+_TYPE_NAMES: dict[tuple[type, ...], str] = {_STRING: "a string", _LIST: "a list", _OBJECT: "an object"}
+STATE_FIELDS: dict[str, tuple[type, ...]] = {
+    "intent": _STRING,
+    "ticket_status": _STRING,
+    "known_facts": _OBJECT,
+    "checked_systems": _LIST,
+    "open_items": _LIST,
+    "pending_questions": _LIST,
+    "proposed_action": _ANYTHING,
+    "draft_reply_id": _STRING,
+    "relevant_policy_ids": _LIST,
+    "last_tool_observation": _ANYTHING,
+    "risk_flags": _LIST,
+    "failed_attempts": _LIST,
+    "thoughts": _LIST,
+    "actions": _LIST,
+    "observations": _LIST,
+}
+"""Fields of the working state that have a meaning, with the types they take. Others are kept as they come."""
+
+
+def patch_fault(patch: Mapping[object, object]) -> tuple[str, str] | None:
+    """What is wrong with a patch of the working state, as (field inside the patch, reason). None as a value removes."""
+    if not patch:
+        return "", "must not be empty"
+    if len(patch) > 100:
+        return "", "must have at most 100 fields"
+    for name, value in patch.items():
+        if not isinstance(name, str) or id_fault(name) is not None:
+            return "", "must have printable field names of at most 256 characters"
+        types = STATE_FIELDS.get(name, _ANYTHING)
+        if value is not None and not isinstance(value, types):
+            return name, f"must be {_TYPE_NAMES[types]} or null"
+    return None
+
+
+def traceparent_fault(value: object) -> str | None:
+    """Why `value` is no trace context. Source: W3C Trace Context, version 00."""
+    if isinstance(value, str) and len(value) == 55 and _TRACEPARENT.fullmatch(value):
+        return None
+    return "must be a W3C traceparent"

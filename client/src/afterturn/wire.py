@@ -6,30 +6,18 @@ Readers ignore fields that they do not know, and within v1 only optional fields 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from afterturn.limits import MAX_QUERY_CHARS, id_fault
+from afterturn.fields import Id, Outcome, UtcTime
+from afterturn.limits import MAX_QUERY_CHARS
 
 Scope = Literal["thread", "ticket", "user", "organization"]
 Kind = Literal["fact", "episode", "procedure", "knowledge", "moment"]
-Outcome = Literal["success", "failure", "unknown"]
 
 SECTIONS = ("profile", "state", "episodes", "pitfalls", "procedure", "knowledge", "moments", "tail")
 """Sections of a pack, in the order in which the prompt shows them."""
-
-
-def _id(value: str) -> str:
-    fault = id_fault(value)
-    if fault is not None:
-        raise ValueError(fault)
-    return value
-
-
-def _utc(value: datetime) -> datetime:
-    return value.astimezone(UTC)
 
 
 def _said(value: str) -> str:
@@ -37,10 +25,6 @@ def _said(value: str) -> str:
         msg = "must not be empty"
         raise ValueError(msg)
     return value
-
-
-Id = Annotated[str, AfterValidator(_id)]
-UtcTime = Annotated[AwareDatetime, AfterValidator(_utc)]
 
 
 class _Wire(BaseModel):

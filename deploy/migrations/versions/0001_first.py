@@ -353,10 +353,12 @@ def _facts() -> None:
         _time("valid_until", nullable=True),
         _text("precision"),
         _text("tz", nullable=True),
+        _time("said_at"),
         _time("recorded_at"),
         _time("superseded_at", nullable=True),
         _float("confidence"),
         _float("importance"),
+        _float("strength"),
         _text("volatility"),
         _text("sensitivity"),
         _text("write_status"),
@@ -376,6 +378,7 @@ def _facts() -> None:
         _int("row_version"),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("ix_facts_expires", "facts", ["expires_at"])
     op.create_index("ix_facts_slot", "facts", ["tenant_id", "slot_hash"])
     op.create_index("ix_facts_user", "facts", ["tenant_id", "user_ref", "superseded_at"])
     op.create_table(
@@ -422,6 +425,7 @@ def _episodes() -> None:
         _time("ended_at"),
         _time("recorded_at"),
         _float("importance"),
+        _float("strength"),
         _float("confidence"),
         _text("write_status"),
         _json("member_ids"),
@@ -436,6 +440,7 @@ def _episodes() -> None:
         sa.UniqueConstraint("window_id"),
     )
     op.create_index("ix_episodes_consolidated_into", "episodes", ["consolidated_into"])
+    op.create_index("ix_episodes_expires", "episodes", ["expires_at"])
     op.create_index("ix_episodes_session_ref", "episodes", ["session_ref"])
     op.create_index("ix_episodes_user_ref", "episodes", ["user_ref"])
     op.create_table(

@@ -1,0 +1,117 @@
+"""A worker process by its role: configured, checked against its broker, and how it says that it is ready."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from celery import Celery
+from celery.signals import celeryd_init, worker_init, worker_ready, worker_shutdown
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from stores.settings import Settings, load_settings
+from tasks.app import app, transport_options
+from workers.roles import Role
+
+logger = logging.getLogger(__name__)
+
+
+def serve(role: Role) -> Celery:
+    """The application as this role's worker runs it. Once per process: a process has one role."""
+    app.add_defaults(lambda: role_configuration(role, load_settings()))
+    life = _Life(role)
+    for signal, receiver in (
+        (celeryd_init, life.choose_queues),
+        (worker_init, life.check_broker),
+        (worker_ready, life.say_ready),
+        (worker_shutdown, life.say_gone),
+    ):
+        signal.connect(receiver, weak=False)
+    return app
+
+
+def role_configuration(role: Role, settings: Settings) -> dict[str, Any]:
+    """What a role changes in the shared configuration."""
+    return {
+        "include": list(role.modules),
+        "broker_transport_options": transport_options(
+            visibility_seconds=role.visibility_seconds(settings), unacked=role.name
+        ),
+        "worker_pool": role.pool,
+        "worker_concurrency": role.slots(settings),
+        "worker_enable_remote_control": role.has_remote_control,
+        # fork is cheaper, but macOS kills forked children that touch its frameworks.
+        "worker_pool_start_method": "spawn" if sys.platform == "darwin" else "fork",
+        "worker_max_tasks_per_child": role.recycle_after_tasks,
+    }
+
+
+def ready_file(home: Path, role: str) -> Path:
+    """Stands while the role's worker consumes; holds its pid and its tasks."""
+    return home / "run" / f"{role}.ready"
+
+
+def start_record(home: Path, role: str) -> Path:
+    """Stays after the worker's end: what it registered when it last started."""
+    return home / "run" / f"{role}-worker.json"
+
+
+class _Life:
+    """The receivers of one worker's signals."""
+
+    def __init__(self, role: Role) -> None:
+        self.role = role
+
+    def choose_queues(self, options: Mapping[str, Any], **_: object) -> None:
+        """The role's own queues, unless the command line names others."""
+        if not options.get("queues"):
+            app.amqp.queues.select(list(self.role.queues))
+
+    def check_broker(self, **_: object) -> None:
+        """Refuses a broker that may throw messages away when its memory is full."""
+        ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
+        policy = eviction_policy(app)
+        if policy not in (None, "noeviction"):
+            logger.error("broker refused maxmemory_policy=%s needed=noeviction", policy)
+            raise SystemExit(78)
+
+    def say_ready(self, **_: object) -> None:
+        """Leaves the ready file and the start record."""
+        home = load_settings().home
+        record = {
+            "role": self.role.name,
+            "pid": os.getpid(),
+            "queues": list(self.role.queues),
+            "tasks": sorted(app.tasks),
+            "remote_control": self.role.has_remote_control,
+        }
+        for path in (start_record(home, self.role.name), ready_file(home, self.role.name)):
+            _write(path, record)
+
+    def say_gone(self, **_: object) -> None:
+        """Takes the ready file away."""
+        ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
+
+
+def eviction_policy(application: Celery) -> str | None:
+    """The broker's maxmemory policy; None when it does not answer or does not say."""
+    try:
+        with application.connection_for_write() as connection:
+            client = cast("Any", connection.default_channel).client
+            return cast("dict[str, str]", client.info("memory")).get("maxmemory_policy")
+    except (OperationalError, RedisError, OSError):
+        return None
+
+
+def _write(path: Path, record: Mapping[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written aside and renamed: who waits for the file never reads half of it.
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps(record), "utf-8")
+    draft.replace(path)
