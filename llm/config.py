@@ -41,7 +41,7 @@ class EmbedConfig:
     """Which endpoint embeds.
 
     `dimensions`, when given, is sent (few models accept it) and expected; None takes the length of the first vector
-    that the endpoint gives. A text counts by its first `max_chars` characters.
+    that the endpoint gives. A text counts by its first `max_chars` characters. `batch` is texts a request, 256 at most.
     """
 
     model: str

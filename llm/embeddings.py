@@ -17,13 +17,14 @@ from llm.transport import Body, error_for, new_client, send
 from schemas.errors import BadAnswer, BadInput, ModelBusy
 from schemas.indexing import Vector
 
+# Several servers refuse more, and a larger request only makes what one failure repeats larger.
+MAX_BATCH = 256
+
 
 class OpenAIEmbedder:
     """Implements `llm.face.Embedder`. Safe to share between threads."""
 
     def __init__(self, config: EmbedConfig) -> None:
-        if not 1 <= config.batch <= 256:
-            raise BadInput("batch", "must be between 1 and 256")
         self._config = config
         shortened = f":{config.dimensions}" if config.dimensions else ""
         self.name = f"openai:{config.model}{shortened}"
@@ -63,7 +64,9 @@ class OpenAIEmbedder:
         chars = 0
         for text in texts:
             sent = text[: self._config.max_chars].encode("utf-8", "replace").decode()
-            if batch and (len(batch) == self._config.batch or chars + len(sent) > self._config.max_request_chars):
+            if batch and (
+                len(batch) >= min(self._config.batch, MAX_BATCH) or chars + len(sent) > self._config.max_request_chars
+            ):
                 yield batch
                 batch, chars = [], 0
             batch.append(sent)

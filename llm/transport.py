@@ -21,6 +21,9 @@ import openai
 from llm.completion import QUOTA_CODES, as_object, read_json
 from schemas.errors import BadAnswer, BadSettings, ModelBusy
 
+FILTERED = frozenset({"content_filter", "content_policy_violation"})
+# 400 after the fact: the mode was understood, but this once the model did not keep to it.
+FAILED_GENERATION = frozenset({"json_validate_failed"})
 # A completion of 4096 tokens is about 20 KB, 256 vectors of 3072 numbers about 20 MB.
 MAX_BODY_BYTES = 64_000_000
 _MAX_RETRY_AFTER_SECONDS = 3600.0
@@ -107,7 +110,9 @@ def error_for(failure: Failure) -> ModelBusy | BadAnswer:  # noqa: PLR0911
         return ModelBusy("the model's endpoint limits our rate", code="rate_limited", retry_after_seconds=wait)
     if status >= 500 or status in (408, 409, 425):
         return ModelBusy(f"the model's endpoint answered {status}", code="server_error", retry_after_seconds=wait)
-    if failure.code in ("content_filter", "content_policy_violation"):
+    if failure.code in FAILED_GENERATION:
+        return ModelBusy("the endpoint refused what the model had written", code="bad_response")
+    if failure.code in FILTERED:
         return BadAnswer("the endpoint's content filter stopped the request", code="content_filter")
     code = {401: "unauthorized", 403: "forbidden", 404: "not_found"}.get(status, "bad_request")
     return BadAnswer(f"the model's endpoint answered {status}", code=code)

@@ -6,7 +6,6 @@ import gc
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -177,10 +176,13 @@ def test_an_empty_text_is_refused_by_its_place(embedder: OpenAIEmbedder) -> None
             each.embed(["a", " \n"])
 
 
-@pytest.mark.parametrize("batch", [0, 257])
-def test_a_batch_is_at_most_256(batch: int) -> None:
-    with pytest.raises(BadInput, match="batch"):
-        OpenAIEmbedder(replace(EmbedConfig(model="e"), batch=batch))
+def test_a_batch_is_at_most_256(server: ScriptedModel) -> None:
+    embedder = OpenAIEmbedder(EmbedConfig(model="e", base_url=server.url, dimensions=8, batch=2048))
+
+    embedder.embed(["a"] * 300)
+
+    assert [len(call.body["input"]) for call in server.calls] == [256, 44]
+    embedder.close()
 
 
 def test_what_is_configured_decides_which_embedder_is_opened(server: ScriptedModel) -> None:

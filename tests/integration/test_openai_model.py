@@ -24,7 +24,7 @@ from llm.openai_model import OpenAIModel
 from memory.prompts import PROMPT_VERSION, window_messages
 from memory.turns import TurnView
 from schemas.errors import BadAnswer, BadSettings, ModelBusy
-from scripted_model import BEHAVIOURS, ScriptedModel, completion, draft, error, fact, good, unless_mode
+from scripted_model import BEHAVIOURS, Reply, ScriptedModel, completion, draft, error, fact, good, unless_mode
 
 SECRET = "-".join(("zebra", "42"))
 AT = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -284,6 +284,23 @@ def test_spent_credit_inside_a_200_is_permanent(server: ScriptedModel) -> None:
         ask(server)
 
     assert raised.value.code == "quota"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        completion("", finish="error"),
+        completion('{"summary":', finish="insufficient_system_resource"),
+        error(400, "Failed to generate JSON.", code="json_validate_failed"),
+    ],
+)
+def test_a_model_that_failed_behind_its_gateway_is_asked_again_later(server: ScriptedModel, reply: Reply) -> None:
+    server.always(reply)
+
+    with pytest.raises(BilledModelBusy) as raised:
+        ask(server)
+
+    assert (raised.value.code, server.chat_calls) == ("bad_response", 1)
 
 
 def test_a_request_that_no_mode_helps_is_a_bad_request_and_nothing_is_remembered(server: ScriptedModel) -> None:
