@@ -17,7 +17,6 @@ from schemas.errors import StaleClaim
 from schemas.tables import Session as SessionRow
 from schemas.tables import Tenant, Turn, User, Window
 from stores import dead, ledger, sessions, turns
-from stores.settings import Settings
 from stores.sql import Database, database_now, insert_once
 
 _OPEN = (WindowState.WAITING.value, WindowState.ANSWERED.value)
@@ -50,17 +49,6 @@ class Backlog:
     due: int
     running: int
     due_sessions: int
-
-
-def policy_of(settings: Settings) -> WindowPolicy:
-    """The operator's policy. The lease outlasts a digest: three tries of the model, and the margin for the write."""
-    return WindowPolicy(
-        idle_seconds=settings.window.idle_seconds,
-        max_wait_seconds=settings.window.max_wait_seconds,
-        window_tokens=settings.window.tokens,
-        max_attempts=settings.window.max_attempts,
-        lease_seconds=3 * settings.llm.timeout_seconds + settings.window.write_margin_seconds,
-    )
 
 
 def cut_due(

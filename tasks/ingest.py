@@ -11,9 +11,9 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 from uuid import UUID
@@ -29,8 +29,9 @@ from schemas.delivery import EventState
 from schemas.envelopes import enclose
 from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
 from schemas.tables import LedgerEntry, User
-from stores import clock, dead, ledger, metrics, sessions, tenancy, windows
+from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Known, Tally
+from stores.policies import Policies, policies_of
 from stores.settings import Settings, load_settings
 from stores.sql import Database, after_commit, database_now
 from stores.tenancy import KeyInfo
@@ -54,13 +55,13 @@ class Stores(Protocol):
         ...
 
     @property
-    def db(self) -> Database:
-        """The truth."""
+    def policies(self) -> Policies:
+        """The rules' knobs."""
         ...
 
     @property
-    def clock(self) -> Callable[[], datetime]:
-        """The real one."""
+    def db(self) -> Database:
+        """The truth."""
         ...
 
 
@@ -69,8 +70,13 @@ class Intake:
     """The ingest process's own stores."""
 
     settings: Settings
+    policies: Policies
     db: Database
-    clock: Callable[[], datetime]
+
+
+def open_intake(settings: Settings) -> Intake:
+    """The stores of one ingest process. It connects at first use."""
+    return Intake(settings, policies_of(settings), Database(settings.database_url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +197,7 @@ def _keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged],
         session=session,
         key=key,
         received_at=received_at,
-        windows=windows.policy_of(kit.settings),
+        policies=kit.policies,
         observation_days=kit.settings.retention.observations_days,
     )
     receipts: list[Receipt] = []
@@ -339,7 +345,7 @@ class _Process:
     def intake(self) -> Intake:
         if self._held is None or self._held[0] != os.getpid():
             settings = load_settings()
-            self._held = os.getpid(), Intake(settings, Database(settings.database_url), lambda: datetime.now(UTC))
+            self._held = os.getpid(), open_intake(settings)
         return self._held[1]
 
 

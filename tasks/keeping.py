@@ -19,11 +19,12 @@ from afterturn.events import (
     TicketClosedEvent,
 )
 from afterturn.ids import uuid7
-from memory.windows import WindowPolicy
+from memory.procedures import OutcomeView, stats
 from schemas.delivery import EventState
 from schemas.envelopes import enclose_json
 from schemas.tables import Observation, ProcedureOutcome, StatePatch, Turn, User
 from stores import judgements, procedures, sessions, turns, working
+from stores.policies import Policies
 from stores.procedures import Rates
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
@@ -49,7 +50,7 @@ class Keeping:
     session: Session
     key: KeyInfo
     received_at: datetime
-    windows: WindowPolicy
+    policies: Policies
     observation_days: float
     has_ended_session: bool = False
     _turns: list[Turn] = field(default_factory=list[Turn])
@@ -101,7 +102,7 @@ class Keeping:
     def save(self) -> None:
         """Writes everything, turns first."""
         turns.add(self.session, self._turns, self._observations)
-        sessions.add(self.session, self._arrivals.values(), self.windows)
+        sessions.add(self.session, self._arrivals.values(), self.policies.windows)
         working.patch(self.session, self._patches)
         for arrivals in self._arrivals.values():
             if arrivals.ended_at is not None:
@@ -182,12 +183,15 @@ class Keeping:
             weight=1.0,
             at=placed.at,
         )
-        procedures.count_outcome(self.session, version, outcome, rates=rates, new_id=uuid7)
+        procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7)
 
-
-def rates(outcomes: Sequence[ProcedureOutcome]) -> Rates:
-    """PLACEHOLDER"""
-    return Rates(0.5, float(sum(o.succeeded for o in outcomes)), float(sum(not o.succeeded for o in outcomes)))
+    def _rates(self, outcomes: Sequence[ProcedureOutcome]) -> Rates:
+        views = [
+            OutcomeView(event_id=row.event_id, at=row.at, succeeded=row.succeeded, weight=row.weight)
+            for row in outcomes
+        ]
+        result = stats(views, self.policies.procedures)
+        return Rates(result.ema, result.successes, result.failures)
 
 
 def as_uuid(text: str) -> UUID | None:

@@ -65,7 +65,7 @@ class Swept:
 def sweep(kit: Stores, broker: Hints) -> Swept:
     """Cuts every due session, bounded in time, then keeps the queues supplied with hints. Repeat: harmless."""
     cut = _cut(kit)
-    policy = windows.policy_of(kit.settings)
+    policy = kit.policies.windows
     buried = kit.db.write(lambda session: windows.bury_lost(session, max_attempts=policy.max_attempts))
     if buried:
         logger.error("windows buried code=worker_lost count=%d", buried)
@@ -91,7 +91,7 @@ def wanted(backlog: Backlog, slots: int) -> int:
 
 
 def _cut(kit: Stores) -> int:
-    policy, deadline, total = windows.policy_of(kit.settings), time.monotonic() + SECONDS_PER_SWEEP, 0
+    policy, deadline, total = kit.policies.windows, time.monotonic() + SECONDS_PER_SWEEP, 0
     while time.monotonic() < deadline:
         count = kit.db.write(
             lambda session: windows.cut_due(
