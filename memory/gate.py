@@ -1,6 +1,0 @@
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class GatePolicy:
-    pass
