@@ -276,8 +276,8 @@ def test_a_tenant_whose_claims_hang_does_not_take_every_slot(world: World):
 
 def test_many_workers_claim_each_window_once(world: World):
     for number in range(24):
-        where = {"session_id": f"s-{number}", "user_id": f"u-{number % 4}"}
-        _ingest(world, turn(**where), ended(**where))
+        session_id, user_id = f"s-{number}", f"u-{number % 4}"
+        _ingest(world, turn(session_id=session_id, user_id=user_id), ended(session_id=session_id, user_id=user_id))
     assert _cut(world) == 24
 
     def drain(_: int) -> list[UUID]:
@@ -379,7 +379,7 @@ def test_a_run_that_lost_its_lease_cannot_go_on(world: World):
 
 def test_many_beats_begin_one_run(world: World):
     with ThreadPoolExecutor(4) as pool:
-        begun = list(pool.map(lambda _: world.db.write(lambda session: jobs.begin(session, "expire", 60)), range(8)))
+        begun = list(pool.map(_begin, [world] * 8))
 
     assert [epoch for epoch in begun if epoch is not None] == [1]
 
