@@ -212,7 +212,7 @@ def verdict(
 def _verdict(
     name: str,
     version: int | None,
-    succeeded: bool,  # noqa: FBT001
+    succeeded: bool,
     source: Literal["tool", "user", "model"],
     weight: float,
     shown: Sequence[TurnView],

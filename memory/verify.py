@@ -45,7 +45,7 @@ class VerifyPolicy:
 DEFAULT_POLICY = VerifyPolicy()
 
 
-class _Refused(Exception):  # noqa: N818 - a verdict, not an error: it never leaves this module
+class _Refused(Exception):
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
