@@ -15,6 +15,8 @@ Object = dict[str, object]
 
 # Spent credit comes as 429 or inside a 200; waiting does not refill it.
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_balance"})
+# How gateways say inside a choice that the model behind them failed.
+_GAVE_UP = ("error", "insufficient_system_resource")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ def read_completion(body: str) -> Completion | ModelBusy | BadAnswer:
     choices = top.get("choices")
     first = as_object(cast("list[object]", choices)[0]) if isinstance(choices, list) and choices else {}
     message = as_object(first.get("message"))
+    if first.get("error") is not None or first.get("finish_reason") in _GAVE_UP:
+        return _error_inside(as_object(first.get("error")))
     if not message:
         return ModelBusy("the model's endpoint answered 200 without a completion", code="bad_response")
     return Completion(

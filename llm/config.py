@@ -15,8 +15,9 @@ class ModelConfig:
 
     `model_large`, when given, gets the one repetition after an unusable answer. `structured` auto starts with
     json_schema and steps down. `thinking_off` sends the switches of DashScope and vLLM. `system_role` user moves the
-    instructions into the user message, for chat templates without a system role. `timeout_seconds` bounds a whole
-    digest, all its calls together. `temperature` and `seed` of None are not sent.
+    instructions into the user message, for chat templates without a system role. `temperature` and `seed` of None are
+    not sent. `timeout_seconds` bounds a whole digest, all its calls together (a server that sends a little and then
+    falls silent can double it).
     """
 
     model_small: str
@@ -40,7 +41,7 @@ class EmbedConfig:
     """Which endpoint embeds.
 
     `dimensions`, when given, is sent (few models accept it) and expected; None takes the length of the first vector
-    that the endpoint gives. A text counts by its first `max_chars` characters.
+    that the endpoint gives. A text counts by its first `max_chars` characters. `batch` is texts a request, 256 at most.
     """
 
     model: str

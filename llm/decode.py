@@ -32,7 +32,7 @@ _KNOWN = {
 _TEXTS = ("outcome_turns", "tags")
 _RECORDS = ("entities", "facts")
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['’]?m|i am) (?:very |so |really )?(?:sorry|unable)|sorry"
     r"|i (?:can(?:no|['’]?)t|won['’]?t|must decline)|as an ai"
@@ -41,7 +41,8 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\s*[\[(]?[tT]?\s*(\d{1,4})[\])]?\s*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A string that never ends is matched too: tried again from each of its escaped quotes, it would cost a square.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+("|\\?\Z)', re.DOTALL)
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -100,9 +101,8 @@ def decode_text(text: str, *, lenient: bool = False) -> Decoded:
 def _without_thoughts(text: str) -> str:
     if text.startswith("{"):
         return text
-    text = _THOUGHT.sub("", text)
     # Templates that open the thought themselves leave a closing tag alone.
-    return _THOUGHT_END.sub("", text).strip()
+    return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
 def _find_draft(text: str) -> Object | None:
@@ -118,8 +118,10 @@ def _find_draft(text: str) -> Object | None:
             end = start + 1
         else:
             found = as_object(value)
-            if "summary" in found or "facts" in found:
-                return found
+            # Some models wrap the answer once more: {"result": {...}}.
+            for candidate in (found, *map(as_object, found.values())):
+                if "summary" in candidate or "facts" in candidate:
+                    return candidate
             other = other or found or None
         start = text.find("{", end)
     # An inner object of an answer that was cut off is no answer.
@@ -132,9 +134,8 @@ def _is_cut(text: str) -> bool:
     if start < 0:
         return False
     depth = 0
-    for char in _STRING.sub("", text[start:]):
+    for char in _STRING.sub(lambda string: "" if string[1] == '"' else '"', text[start:]):
         if char == '"':
-            # A quote that no complete string took away opens one that never ends.
             return True
         depth += (char in "{[") - (char in "}]")
         if depth == 0 and char in "}]":

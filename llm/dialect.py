@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from llm.transport import Failure, is_too_long
+from llm.transport import FAILED_GENERATION, FILTERED, Failure, is_too_long
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 TokensParam = Literal["max_tokens", "max_completion_tokens"]
@@ -51,7 +51,7 @@ def next_dialect(dialect: Dialect, failure: Failure) -> Dialect | None:
     """
     if failure.status not in (400, 422) and not _crashed_on_format(failure):
         return None
-    if failure.code in ("content_filter", "content_policy_violation") or is_too_long(failure):
+    if failure.code in FILTERED | FAILED_GENERATION or is_too_long(failure):
         return None
     return _without_parameter(dialect, failure.said) or _lower_mode(dialect)
 

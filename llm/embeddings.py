@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+import httpx2
 import numpy as np
 import openai
 
 from llm.completion import as_object, read_json
 from llm.config import OPENAI_URL, EmbedConfig
-from llm.transport import Body, error_for, send
+from llm.transport import Body, error_for, new_client, send
 from schemas.errors import BadAnswer, BadInput, ModelBusy
 from schemas.indexing import Vector
+
+# Several servers refuse more, and a larger request only makes what one failure repeats larger.
+MAX_BATCH = 256
 
 
 class OpenAIEmbedder:
     """Implements `llm.face.Embedder`. Safe to share between threads."""
 
     def __init__(self, config: EmbedConfig) -> None:
-        if not 1 <= config.batch <= 256:
-            raise BadInput("batch", "must be between 1 and 256")
         self._config = config
         shortened = f":{config.dimensions}" if config.dimensions else ""
         self.name = f"openai:{config.model}{shortened}"
-        self._client = openai.OpenAI(
-            base_url=config.base_url or OPENAI_URL, api_key=config.api_key or "none", max_retries=0
-        )
+        self._client = new_client(config.base_url or OPENAI_URL, config.api_key)
         self._dimensions = config.dimensions
         self._lock = threading.Lock()
 
@@ -63,7 +64,9 @@ class OpenAIEmbedder:
         chars = 0
         for text in texts:
             sent = text[: self._config.max_chars].encode("utf-8", "replace").decode()
-            if batch and (len(batch) == self._config.batch or chars + len(sent) > self._config.max_request_chars):
+            if batch and (
+                len(batch) >= min(self._config.batch, MAX_BATCH) or chars + len(sent) > self._config.max_request_chars
+            ):
                 yield batch
                 batch, chars = [], 0
             batch.append(sent)
@@ -73,7 +76,7 @@ class OpenAIEmbedder:
 
     def _request(self, texts: list[str], dimensions: int | None) -> list[Vector]:
         config = self._config
-        create = self._client.embeddings.with_raw_response.create
+        create = self._client.embeddings.with_streaming_response.create
         outcome = send(
             lambda: create(
                 model=config.model,
@@ -82,8 +85,9 @@ class OpenAIEmbedder:
                 encoding_format="float",
                 dimensions=config.dimensions or openai.omit,
                 extra_body=dict(config.extra_body),
-                timeout=openai.Timeout(config.timeout_seconds, connect=config.connect_timeout_seconds),
-            )
+                timeout=httpx2.Timeout(config.timeout_seconds, connect=config.connect_timeout_seconds),
+            ),
+            deadline=time.monotonic() + config.timeout_seconds,
         )
         if not isinstance(outcome, Body):
             raise error_for(outcome)

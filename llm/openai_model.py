@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Literal, cast
 from urllib.parse import urlsplit
 
+import httpx2
 import openai
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.chat.completion_create_params import ResponseFormat
@@ -24,7 +25,7 @@ from llm.dialect import Dialect, Mode, TokensParam, next_dialect
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import billed
 from llm.json_schema import SCHEMA_NAME, Schema, bucketed_labels, window_schema
-from llm.transport import Body, Failure, error_for, send
+from llm.transport import Body, Failure, error_for, new_client, send
 from memory.prompts import KEYS, Message, window_messages
 from memory.tokens import estimate_tokens
 from schemas.errors import BadAnswer, ModelBusy
@@ -40,12 +41,7 @@ class OpenAIModel:
         self.name = config.model_small
         self._config = config
         self._keys = dict(keys)
-        self._client = openai.OpenAI(
-            base_url=config.base_url or OPENAI_URL,
-            # A local server needs no key, but the client insists on one.
-            api_key=config.api_key or "none",
-            max_retries=0,
-        )
+        self._client = new_client(config.base_url or OPENAI_URL, config.api_key)
         self._dialects: dict[tuple[str, str], Dialect] = {}
         self._lock = threading.Lock()
 
@@ -118,7 +114,7 @@ class OpenAIModel:
         left = bill.seconds_left()
         if left <= 0:
             return Failure(0, kind="timeout", reached=False)
-        create = self._client.chat.completions.with_raw_response.create
+        create = self._client.chat.completions.with_streaming_response.create
         tokens = {name: config.max_tokens if dialect.tokens_param == name else openai.omit for name in _TOKEN_PARAMS}
         outcome = send(
             lambda: create(
@@ -130,12 +126,13 @@ class OpenAIModel:
                 temperature=config.temperature if dialect.temperature else openai.omit,
                 seed=config.seed if dialect.seed else openai.omit,
                 extra_body=_extra_body(config),
-                timeout=openai.Timeout(left, connect=min(left, config.connect_timeout_seconds)),
-            )
+                timeout=httpx2.Timeout(left, connect=min(left, config.connect_timeout_seconds)),
+            ),
+            deadline=bill.deadline,
         )
         bill.called(model, dialect.mode, outcome)
-        if isinstance(outcome, Failure) and outcome.kind == "timeout" and outcome.reached:
-            # Generation goes on behind a time-out, and so does its price.
+        if isinstance(outcome, Failure) and outcome.status == 0 and outcome.reached:
+            # Generation goes on behind a connection that is gone, and so does its price.
             bill.charge(messages, None)
         return outcome
 
@@ -196,12 +193,12 @@ class _Bill:
 
     def __init__(self, timeout_seconds: float) -> None:
         self._started = time.monotonic()
-        self._deadline = self._started + timeout_seconds
+        self.deadline = self._started + timeout_seconds
         self._usage = Usage(provider="openai", model="", mode="")
 
     def seconds_left(self) -> float:
         """Seconds until the digest must have ended."""
-        return self._deadline - time.monotonic()
+        return self.deadline - time.monotonic()
 
     def called(self, model: str, mode: Mode, outcome: Body | Failure) -> None:
         """Counts a request that may have reached the server."""

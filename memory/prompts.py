@@ -177,6 +177,9 @@ def _line(turn: TurnView, label: str | None = None) -> str:
 
 
 def _json(value: object) -> str:
-    # A lone surrogate cannot be sent as UTF-8, and U+2028 and U+2029 end a line for some readers.
+    # A lone surrogate cannot be sent as UTF-8; the others end a line for some readers.
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return text.translate(_LINE_ENDS)
+
+
+_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}

@@ -17,6 +17,7 @@ from stores.clock import offset_seconds
 from stores.embedded import EmbeddedIndex
 from stores.hot import HotCache
 from stores.index import Index
+from stores.policies import Policies, policies_of
 from stores.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from stores.sql import Database
 
@@ -26,6 +27,7 @@ class Kit:
     """Everything a use case needs. `clock` is the real one, aware UTC; `new_id` gives UUIDv7."""
 
     settings: Settings
+    policies: Policies
     db: Database
     index: Index
     hot: HotCache
@@ -55,6 +57,7 @@ def open_kit(settings: Settings) -> Kit:
     index.open()
     return Kit(
         settings=settings,
+        policies=policies_of(settings),
         db=Database(settings.database_url),
         index=index,
         hot=HotCache(settings.redis_url),

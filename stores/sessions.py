@@ -13,7 +13,9 @@ from sqlmodel import Session, col, select
 from memory.windows import WindowPolicy, due_at
 from schemas.envelopes import enclose
 from schemas.tables import Session as SessionRow
+from schemas.tables import Tenant
 from stores.sql import insert_once
+from stores.tenancy import KeyInfo, hash_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +43,11 @@ class Arrivals:
     def session_ref(self) -> UUID:
         """The row's id."""
         return session_ref(self.user_ref, self.session_hash)
+
+
+def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
+    """The tenant's keyed hash of a session's id, by which its row is found."""
+    return hash_of(tenant, "session", session_id)
 
 
 def session_ref(user_ref: UUID, session_hash: str) -> UUID:

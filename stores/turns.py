@@ -11,8 +11,8 @@ from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
 from memory.windows import TurnSize, in_order
-from schemas.envelopes import disclose
-from schemas.tables import Turn
+from schemas.envelopes import disclose, disclose_json
+from schemas.tables import Observation, Turn
 from stores.sql import insert_once
 
 _IDS_PER_QUERY = 500
@@ -25,14 +25,20 @@ class Neighbours(NamedTuple):
     next: TurnView | None
 
 
-def add(session: Session, rows: Sequence[Turn]) -> None:
-    """Keeps new turns, undigested. Repeat: a turn that is there stays as it is."""
+def add(session: Session, rows: Sequence[Turn], observations: Sequence[Observation] = ()) -> None:
+    """Keeps new turns, undigested, and their tools' payloads. Repeat: a turn that is there stays as it is."""
     insert_once(session, Turn, rows)
+    insert_once(session, Observation, observations)
 
 
 def views(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[TurnView]:
-    """The turns with these ids that are still there, in conversation order, opened."""
-    return in_order(view(row) for row in _rows(session, tenant_id, ids))
+    """The turns with these ids that are still there, in conversation order, opened.
+
+    A tool's turn carries its payload as content as long as the observation is kept, and no content after that.
+    """
+    rows = _rows(session, tenant_id, ids)
+    payloads = _payloads(session, tenant_id, [row.event_id for row in rows if row.role == "tool"])
+    return in_order(view(row, payloads.get(row.event_id)) for row in rows)
 
 
 def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 2) -> list[TurnView]:
@@ -104,17 +110,17 @@ def assign(session: Session, tenant_id: UUID, ids: Sequence[UUID], window_id: UU
     return assigned
 
 
-def view(row: Turn) -> TurnView:
-    """A row as rules see it. `tool` is the JSON text of the call and its result, as it was sent."""
+def view(row: Turn, payload: str | None = None) -> TurnView:
+    """A row as rules see it, with a tool's payload in place of its content. `tool` is the tool's name."""
     return TurnView(
         event_id=row.event_id,
         role=row.role,
-        content=disclose(row.content),
+        content=disclose(row.content) if payload is None else payload,
         at=row.at,
         name=None if row.name is None else disclose(row.name),
         tz=row.tz,
         utc_offset_minutes=row.utc_offset_minutes,
-        tool=None if row.tool is None else disclose(row.tool),
+        tool=None if row.tool is None else str(disclose_json(row.tool)["name"]),
         tool_ok=row.tool_ok,
         procedure_name=row.procedure_name,
         procedure_version=row.procedure_version,
@@ -135,6 +141,16 @@ def _rows(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[Turn]:
         query = select(Turn).where(Turn.tenant_id == tenant_id, col(Turn.event_id).in_(chunk))
         rows.extend(session.exec(query))
     return rows
+
+
+def _payloads(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str]:
+    found: dict[UUID, str] = {}
+    for chunk in _chunks(ids):
+        query = select(Observation.event_id, Observation.content).where(
+            Observation.tenant_id == tenant_id, col(Observation.event_id).in_(chunk)
+        )
+        found.update({row[0]: disclose(row[1]) for row in session.exec(query)})
+    return found
 
 
 def _chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:

@@ -57,7 +57,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What goes back. `hangs` answers nothing until the server stops; `drops` closes the connection at once."""
+    """What goes back. `hangs` answers nothing until the server stops; `drops` closes the connection at once.
+
+    `blank_lines` come first, one every 20 ms, as some providers send them while a request waits in their queue.
+    """
 
     status: int = 200
     body: Json | str = ""
@@ -66,6 +69,7 @@ class Reply:
     delay_seconds: float = 0.0
     hangs: bool = False
     drops: bool = False
+    blank_lines: int = 0
 
 
 Script = Reply | Callable[[Call], Reply]
@@ -198,7 +202,7 @@ class ScriptedModel:
 
     def start(self) -> str:
         """Listens on a free port and answers its URL."""
-        self._server = _Server(("127.0.0.1", 0), self.reply)
+        self._server = _Server(self.reply, self._stopping)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         return self.url
@@ -334,9 +338,10 @@ def vector(text: str, dimensions: int) -> list[float]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], answer: Callable[[Call], Reply]) -> None:
-        super().__init__(address, _Handler)
+    def __init__(self, answer: Callable[[Call], Reply], stopping: threading.Event) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
+        self.stopping = stopping
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that has hung up is part of the tests; everything else is shown as usual."""
@@ -357,8 +362,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         for name, value in {"Content-Type": reply.content_type, **reply.headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(payload)))
+        self.send_header("Content-Length", str(len(payload) + reply.blank_lines))
         self.end_headers()
+        for _ in range(reply.blank_lines):
+            self.wfile.write(b"\n")
+            self.wfile.flush()
+            cast("_Server", self.server).stopping.wait(0.02)
         self.wfile.write(payload)
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -23,8 +23,8 @@ from llm.failures import BilledBadAnswer, BilledModelBusy, usage_of
 from llm.openai_model import OpenAIModel
 from memory.prompts import PROMPT_VERSION, window_messages
 from memory.turns import TurnView
-from schemas.errors import BadAnswer, ModelBusy
-from scripted_model import BEHAVIOURS, ScriptedModel, completion, draft, error, fact, good, unless_mode
+from schemas.errors import BadAnswer, BadSettings, ModelBusy
+from scripted_model import BEHAVIOURS, Reply, ScriptedModel, completion, draft, error, fact, good, unless_mode
 
 SECRET = "-".join(("zebra", "42"))
 AT = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -169,6 +169,36 @@ def test_the_time_out_bounds_all_calls_of_a_digest_together(server: ScriptedMode
     assert raised.value.usage.input_tokens > 100
 
 
+def test_blank_lines_of_a_queue_are_no_answer_and_do_not_move_the_deadline(server: ScriptedModel) -> None:
+    server.script(replace(good(), blank_lines=5))
+    assert ask(server).usage.calls == 1
+
+    server.script(replace(good(), blank_lines=100_000))
+    started = time.monotonic()
+    with pytest.raises(BilledModelBusy) as raised:
+        ask(server, timeout_seconds=0.5)
+
+    assert raised.value.code == "timeout"
+    assert time.monotonic() - started < 5
+
+
+def test_a_broken_body_is_a_failure_of_ours(server: ScriptedModel) -> None:
+    server.always(replace(good(), headers={"Content-Encoding": "gzip"}))
+
+    with pytest.raises(BilledModelBusy) as raised:
+        ask(server)
+
+    assert (raised.value.code, raised.value.usage.calls) == ("unreachable", 1)
+
+
+@pytest.mark.parametrize("key", ["密钥", "sk-a\n"])
+def test_a_key_that_no_header_can_carry_stops_the_start(key: str) -> None:
+    with pytest.raises(BadSettings) as raised:
+        OpenAIModel(ModelConfig(model_small="m", api_key=key))
+
+    assert key not in str(raised.value)
+
+
 def test_a_closed_port_is_unreachable_and_costs_nothing() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -254,6 +284,23 @@ def test_spent_credit_inside_a_200_is_permanent(server: ScriptedModel) -> None:
         ask(server)
 
     assert raised.value.code == "quota"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        completion("", finish="error"),
+        completion('{"summary":', finish="insufficient_system_resource"),
+        error(400, "Failed to generate JSON.", code="json_validate_failed"),
+    ],
+)
+def test_a_model_that_failed_behind_its_gateway_is_asked_again_later(server: ScriptedModel, reply: Reply) -> None:
+    server.always(reply)
+
+    with pytest.raises(BilledModelBusy) as raised:
+        ask(server)
+
+    assert (raised.value.code, server.chat_calls) == ("bad_response", 1)
 
 
 def test_a_request_that_no_mode_helps_is_a_bad_request_and_nothing_is_remembered(server: ScriptedModel) -> None:
