@@ -42,7 +42,7 @@ class RankPolicy:
     importance: float = 0.03
     trust: float = 0.03
     time: float = 0.15
-    coverage: float = 0.0
+    coverage: float = 0.1
     half_life_days: float = 90.0
     per_hour: float | None = None
     min_cosine: float = 0.45

@@ -18,7 +18,8 @@ from memory.turns import TurnView
 class Sight:
     """What one question may see. `as_of` is world time, `known_at` system time (None: now).
 
-    `past` restores closed and superseded things, `between` filters by world time, empty `scopes` mean all.
+    `past` restores superseded words, `closed` shows versions that no longer hold, `between` filters by world time,
+    empty `scopes` mean all.
     """
 
     tenant_id: UUID
@@ -27,6 +28,7 @@ class Sight:
     as_of: datetime
     known_at: datetime | None = None
     past: bool = False
+    closed: bool = False
     between: tuple[datetime, datetime] | None = None
     scopes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

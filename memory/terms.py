@@ -26,7 +26,7 @@ _CJK = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"([{_CJK}]+)|([^{_CJK}]+)")
-_WORD = re.compile(r"[^\W_]+(?:[-_./:@+'][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-_./:@+][^\W_]+)*(?:'[^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DECIMAL = re.compile(r"\d+\.\d+")
@@ -66,7 +66,7 @@ def exact_terms(text: str) -> list[str]:
     """
     found: dict[str, None] = {}
     for run in _RUN.finditer(_folded(text)):
-        for word in _WORD.findall(run[2] or ""):
+        for word in _words(run[2] or ""):
             if _is_exact(word) and (len(word) > 2 or not word.isdigit()):
                 found[word[:MAX_TERM_CHARS]] = None
     return list(found)
@@ -85,8 +85,16 @@ def _terms(text: str) -> Iterator[str]:
             yield from characters
             yield from map("".join, pairwise(characters))
             continue
-        for word in _WORD.findall(run[2]):
+        for word in _words(run[2]):
             yield from _of_word(word) if _is_exact(word) else _of_parts(word)
+
+
+def _words(text: str) -> Iterator[str]:
+    """The words of a run without CJK, freed of what an apostrophe hangs on them; `o'brien` is two."""
+    for match in _WORD.findall(text):
+        head, *tails = match.split("'")
+        yield head
+        yield from (tail for tail in tails if tail not in _CLITICS)
 
 
 def _folded(text: str) -> str:
@@ -115,11 +123,9 @@ def _of_word(word: str) -> Iterator[str]:
 
 
 def _of_parts(word: str) -> Iterator[str]:
-    for piece in re.split(r"[-_./:@+]", word):
-        head, _, tail = piece.partition("'")
-        for part in (head,) if tail in _CLITICS or not tail else (head, *tail.split("'")):
-            if part and part not in _STOP_WORDS:
-                yield _stemmed(part[:MAX_TERM_CHARS])
+    for part in _PART.findall(word):
+        if part not in _STOP_WORDS:
+            yield _stemmed(part[:MAX_TERM_CHARS])
 
 
 @lru_cache(maxsize=50_000)

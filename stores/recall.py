@@ -157,7 +157,7 @@ def _facts_in(sight: Sight) -> list[ColumnElement[bool]]:
         start, end = sight.between
         conditions.append(or_(col(Fact.valid_from).is_(None), col(Fact.valid_from) <= end))
         conditions.append(or_(col(Fact.valid_until).is_(None), col(Fact.valid_until) > start))
-    elif not sight.past:
+    elif not sight.closed:
         conditions.append(or_(col(Fact.valid_until).is_(None), col(Fact.valid_until) > sight.as_of))
     return conditions
 

@@ -40,14 +40,14 @@ class Arrivals:
     outcome: str | None = None
 
     @property
-    def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
-    """The tenant's keyed hash of a session's id, by which its row is found."""
-    return hash_of(tenant, "session", session_id)
-
-
-def session_ref(self) -> UUID:
+    def session_ref(self) -> UUID:
         """The row's id."""
         return session_ref(self.user_ref, self.session_hash)
+
+
+def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
+    """The tenant's keyed hash of a session's id, by which its row is found."""
+    return hash_of(tenant, "session", session_id)
 
 
 def session_ref(user_ref: UUID, session_hash: str) -> UUID:

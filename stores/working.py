@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID, uuid5
@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 from sqlalchemy import update
 from sqlmodel import Session, col, select
 
+from memory.working import PatchView, fold
 from schemas.envelopes import disclose_json, enclose_json
 from schemas.tables import StatePatch, WorkingState
 from stores.sql import insert_once
@@ -28,18 +29,6 @@ def patch(session: Session, patches: Sequence[StatePatch]) -> None:
         touched[one.tenant_id, one.scope, one.scope_key] = one
     for (tenant_id, scope, scope_key), one in sorted(touched.items(), key=lambda item: item[0][1:]):
         _refold(session, tenant_id, scope, scope_key, user_ref=one.user_ref)
-
-
-def fold(patches: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The state after these patches: a field replaces, null removes, what is absent stays (RFC 7396, one level)."""
-    state: dict[str, Any] = {}
-    for one in patches:
-        for name, value in one.items():
-            if value is None:
-                state.pop(name, None)
-            else:
-                state[name] = value
-    return state
 
 
 def read(session: Session, tenant_id: UUID, scope: str, scope_key: str) -> dict[str, Any] | None:
@@ -97,7 +86,7 @@ def _refold(session: Session, tenant_id: UUID, scope: str, scope_key: str, *, us
     # Locked before the log is read: whoever writes the same ticket at the same time folds after us, with our patches.
     session.exec(select(WorkingState.id).where(WorkingState.id == state_id).with_for_update()).one()
     log = session.exec(
-        select(StatePatch.patch, StatePatch.at)
+        select(StatePatch.event_id, StatePatch.at, StatePatch.patch)
         .where(StatePatch.tenant_id == tenant_id, StatePatch.scope == scope, StatePatch.scope_key == scope_key)
         .order_by(col(StatePatch.at), col(StatePatch.event_id))
     ).all()
@@ -105,7 +94,9 @@ def _refold(session: Session, tenant_id: UUID, scope: str, scope_key: str, *, us
         update(WorkingState)
         .where(col(WorkingState.id) == state_id)
         .values(
-            state=enclose_json(fold(disclose_json(one[0]) for one in log)),
+            state=enclose_json(
+                fold([PatchView(event_id=one[0], at=one[1], patch=disclose_json(one[2])) for one in log])
+            ),
             updated_at=log[-1][1],
             row_version=col(WorkingState.row_version) + 1,
         )

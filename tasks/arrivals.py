@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, cast
 from uuid import UUID
-
-from afterturn.masking import mask
 
 from afterturn.errors import BadEvent
 from afterturn.events import (
@@ -24,6 +22,7 @@ from afterturn.events import (
     canonical_bytes,
     parse_event,
 )
+from afterturn.masking import mask
 from memory.language import language_of
 from memory.windows import estimate_tokens
 from schemas.envelopes import enclose, enclose_json, keyed_hash
@@ -88,17 +87,17 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parked:
-    """An event of a newer version, as it came."""
+class Unread:
+    """An event as it came: of a newer version, or one that cannot be processed."""
 
-    event_id: UUID
+    event_id: UUID | None
     version: int
     kind: str
     payload: bytes
     content_hash: str
 
 
-Judged = Kept | Refusal | Parked
+Judged = Kept | Refusal | Unread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +146,25 @@ def place(event: Event, received_at: datetime, clock_offset_ms: int | None, poli
     return Placed(at=at, published_at=published_at, original_at=event.at if flags else None, flags=tuple(flags))
 
 
+def has_turn(event: Event) -> bool:
+    """Whether the event is digested like a turn."""
+    return not event.no_store and _said(event) is not None
+
+
+def as_dead(raw: object, key: Publishes) -> Unread:
+    """An event that cannot be processed, as it came: for a dead letter. Its id may be missing."""
+    fields: Mapping[str, Any] = cast("Mapping[str, Any]", raw) if isinstance(raw, Mapping) else {}
+    kind = fields.get("kind")
+    text = _text(cast("object", raw))
+    return Unread(
+        event_id=_uuid(fields.get("event_id")),
+        version=0,
+        kind=kind[:32] if isinstance(kind, str) else "unknown",
+        payload=enclose(text),
+        content_hash=keyed_hash(key.hash_key, text),
+    )
+
+
 def turn_row(
     kept: Kept,
     placed: Placed,
@@ -162,8 +180,8 @@ def turn_row(
     A tool's payload stands in its observation, not here.
     """
     event = kept.event
-    said = _said(event)
-    if said is None or event.no_store:
+    said = None if event.no_store else _said(event)
+    if said is None:
         return None
     role, text, flags = said
     content, secrets = mask(text)
@@ -277,21 +295,22 @@ def _staff_field(event: Event) -> str | None:
             return None
 
 
-def _unread(raw: object, exc: BadEvent, key: Publishes, *, parks: bool) -> Refusal | Parked:
-    fields = cast("Mapping[str, Any]", raw) if isinstance(raw, Mapping) else {}
-    event_id = _uuid(fields.get("event_id"))
-    kind = str(fields.get("kind"))[:32] if isinstance(fields.get("kind"), str) else "unknown"
+def _unread(raw: object, exc: BadEvent, key: Publishes, *, parks: bool) -> Refusal | Unread:
+    letter = as_dead(raw, key)
+    if exc.code == "event_version" and parks and letter.event_id is not None:
+        return replace(letter, version=int(cast("Mapping[str, Any]", raw)["v"]))
+    return Refusal(
+        event_id=letter.event_id,
+        code=exc.code,
+        field=exc.field,
+        kind=letter.kind,
+        content_hash=letter.content_hash,
+    )
+
+
+def _text(raw: object) -> str:
     text = json.dumps(raw, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_plain)
-    content_hash = keyed_hash(key.hash_key, text.encode("utf-8", "replace").decode())
-    if exc.code == "event_version" and parks and event_id is not None:
-        return Parked(
-            event_id=event_id,
-            version=int(fields["v"]),
-            kind=kind,
-            payload=enclose(text.encode("utf-8", "replace").decode()),
-            content_hash=content_hash,
-        )
-    return Refusal(event_id=event_id, code=exc.code, field=exc.field, kind=kind, content_hash=content_hash)
+    return text.encode("utf-8", "replace").decode()
 
 
 def _uuid(value: object) -> UUID | None:

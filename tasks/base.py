@@ -7,28 +7,28 @@ else is a bug: it fails the task, with frames in the log and never the error's o
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
 from celery import Task
 from celery.exceptions import Ignore, Reject, Retry
-from kombu.exceptions import ChannelError, OperationalError
+from kombu import Connection
+from kombu.exceptions import ChannelError, LimitExceeded, OperationalError
 from redis.exceptions import RedisError
 
 from schemas.errors import Permanent, StaleClaim, Transient
-from tasks.app import ROUTES, app
+from stores.logcontext import bound
+from tasks.app import ROUTES, app, transport_options
 
 logger = logging.getLogger(__name__)
 
-log_fields: ContextVar[Mapping[str, str]] = ContextVar("log_fields", default={})  # noqa: B039  never mutated
-
 # kombu passes redis-py's own errors through when it reads; ChannelError: the queue was never declared, so it is empty.
-_NO_ANSWER = (OperationalError, ChannelError, RedisError, OSError)
+_NO_ANSWER = (OperationalError, ChannelError, LimitExceeded, RedisError, OSError)
 
 _slots: dict[str, threading.BoundedSemaphore] = {}
 
@@ -52,7 +52,7 @@ class MemoryTask(_Task):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the use case; a task whose slots are all taken answers at once and leaves its row to the next hint."""
-        with log_context(task=self.name, task_id=str(self.request.id or "")), _slot(self.name) as is_free:
+        with bound(task=self.name, task_id=self.request.id), _slot(self.name) as is_free:
             if not is_free:
                 logger.debug("slots taken")
                 return None
@@ -76,6 +76,27 @@ class MemoryTask(_Task):
         return None
 
 
+class _Line:
+    """Connections for hints, apart from those that consume: short time-outs, no retry that would hold up a caller."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pool: tuple[int, Any] | None = None
+
+    @contextmanager
+    def connection(self) -> Generator[Connection]:
+        """One of this process's connections; a forked child makes its own. Raises what kombu raises."""
+        with self._lock:
+            if self._pool is None or self._pool[0] != os.getpid():
+                quick = {**transport_options(), "socket_timeout": 1, "socket_connect_timeout": 1, "max_retries": 0}
+                self._pool = os.getpid(), app.connection_for_write(transport_options=quick).Pool(limit=4)
+        with self._pool[1].acquire(block=True, timeout=1) as connection:
+            yield connection
+
+
+_line = _Line()
+
+
 def memory_task(name: str, **options: Any) -> Callable[[Callable[..., Any]], _Task]:
     """Makes a task of the service from a function that takes the task (its request) first."""
 
@@ -86,20 +107,24 @@ def memory_task(name: str, **options: Any) -> Callable[[Callable[..., Any]], _Ta
 
 
 def hint(name: str, count: int = 1) -> bool:
-    """Says that work of this kind is due. False when the broker cannot take it: the sweep will say it again."""
+    """Says that work of this kind is due. False when the broker cannot take it: the sweep will say it again.
+
+    Waits about two seconds at most, whatever the broker does.
+    """
     try:
-        for _ in range(count):
-            app.send_task(name, queue=ROUTES[name], retry=False, argsrepr="", kwargsrepr="")
-    except (OperationalError, RedisError, OSError) as exc:
+        with _line.connection() as connection:
+            for _ in range(count):
+                app.send_task(name, queue=ROUTES[name], connection=connection, retry=False, argsrepr="", kwargsrepr="")
+    except _NO_ANSWER as exc:
         logger.warning("hint lost task=%s error=%s", name, type(exc).__qualname__)
         return False
     return True
 
 
 def queued(name: str) -> int:
-    """How many messages wait in the queue of this task, or 0 when the broker does not say. Raises nothing."""
+    """How many messages wait in the queue of this task; 0 when the broker does not say."""
     try:
-        with app.connection_for_write() as connection:
+        with _line.connection() as connection:
             channel = cast("Any", connection.default_channel)
             return int(channel.queue_declare(ROUTES[name], passive=True).message_count)
     except _NO_ANSWER:
@@ -109,16 +134,6 @@ def queued(name: str) -> int:
 def limit(name: str, slots: int) -> None:
     """At most `slots` of this task run in this process at once; 1 or more."""
     _slots[name] = threading.BoundedSemaphore(slots)
-
-
-@contextmanager
-def log_context(**fields: str) -> Generator[None]:
-    """Adds ids to every log record made inside. Ids and names only."""
-    token = log_fields.set({**log_fields.get(), **fields})
-    try:
-        yield
-    finally:
-        log_fields.reset(token)
 
 
 def frames(exc: BaseException) -> str:

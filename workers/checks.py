@@ -63,6 +63,8 @@ def _looked(look: Callable[[Settings], Check], settings: Settings) -> Check:
         return _fail(look.__name__.removeprefix("_"), f"{exc.code}: {exc}", UP)
     except OSError as exc:
         return _fail(look.__name__.removeprefix("_"), exc.strerror or type(exc).__name__, UP)
+    except ImportError as exc:
+        return _fail(look.__name__.removeprefix("_"), str(exc), "rm -r .venv")
 
 
 def _ok(name: str, found: str) -> Check:

@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 done, and the answer is no (a failed check); 2 a wrong arg
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ COMMANDS = (run, agent, keys, doctor)
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs one command and ends the process with its exit code."""
+    os.umask(0o077)  # all that is made holds memories, or opens them
     try:
         language, words = _take_language(list(sys.argv[1:] if argv is None else argv))
         speak(language)
@@ -34,6 +36,7 @@ def build() -> typer.Typer:
     """The command line, in the language that was chosen before."""
     app = typer.Typer(
         no_args_is_help=True,
+        add_completion=False,
         pretty_exceptions_enable=False,
         help=tr(
             "Afterturn：对话之后的记忆。任何位置可加 --lang zh|en。",

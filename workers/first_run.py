@@ -11,7 +11,7 @@ from schemas.errors import BadSettings, Forbidden
 from schemas.tables import Tenant
 from stores import tenancy
 from stores.settings import Settings
-from stores.sql import Database, upgrade
+from stores.sql import Database, current_revision, head_revision, upgrade
 from workers.processes import write_secret
 
 TENANT = "default"
@@ -34,7 +34,9 @@ def prepare(settings: Settings) -> None:
 
 @contextmanager
 def opened(settings: Settings) -> Generator[Database]:
-    """The database, closed afterwards."""
+    """The database, closed afterwards. Raises: BadSettings when its schema is not this version's."""
+    if current_revision(settings) != head_revision():
+        raise BadSettings("AFTERTURN_DATABASE_URL: its schema is not this version's. Mend: ./afterturn migrate")
     database = Database(settings.database_url)
     try:
         yield database

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from celery import Celery
-from celery.signals import celeryd_init, worker_init, worker_ready, worker_shutdown
+from celery.signals import celeryd_init, setup_logging, worker_init, worker_ready, worker_shutdown
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
+from workers import logs
+from workers.presence import ready_file, start_record
 from workers.roles import Role
 
 logger = logging.getLogger(__name__)
@@ -27,6 +29,7 @@ def serve(role: Role) -> Celery:
     app.add_defaults(lambda: role_configuration(role, load_settings()))
     life = _Life(role)
     for signal, receiver in (
+        (setup_logging, life.set_up_logs),
         (celeryd_init, life.choose_queues),
         (worker_init, life.check_broker),
         (worker_ready, life.say_ready),
@@ -52,21 +55,15 @@ def role_configuration(role: Role, settings: Settings) -> dict[str, Any]:
     }
 
 
-def ready_file(home: Path, role: str) -> Path:
-    """Stands while the role's worker consumes; holds its pid and its tasks."""
-    return home / "run" / f"{role}.ready"
-
-
-def start_record(home: Path, role: str) -> Path:
-    """Stays after the worker's end: what it registered when it last started."""
-    return home / "run" / f"{role}-worker.json"
-
-
 class _Life:
     """The receivers of one worker's signals."""
 
     def __init__(self, role: Role) -> None:
         self.role = role
+
+    def set_up_logs(self, **_: object) -> None:
+        """Our log lines instead of Celery's, which show return values and error texts."""
+        logs.configure(load_settings().workers.log_level)
 
     def choose_queues(self, options: Mapping[str, Any], **_: object) -> None:
         """The role's own queues, unless the command line names others."""

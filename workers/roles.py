@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from stores.policies import policies_of
 from stores.settings import Settings
 
 
@@ -40,7 +41,7 @@ LLM = Role(
     queues=("llm",),
     modules=("tasks.digest",),
     pool="threads",
-    visibility_seconds=lambda settings: 3 * settings.llm.timeout_seconds + 10 * settings.window.write_margin_seconds,
+    visibility_seconds=lambda settings: 2 * policies_of(settings).windows.lease_seconds,
     slots=lambda settings: settings.workers.slots,
 )
 

@@ -115,6 +115,10 @@ class EmbeddedIndex:
             self._files.empty(tenant_id, writing.clear)
         self._cache.clear()
 
+    def forget_cached(self) -> None:
+        """Empties this process's memory of parts; the next search reads the file."""
+        self._cache.clear()
+
     def close(self) -> None:
         """Releases threads and files. Repeat: harmless."""
         pool, self._pool = self._pool, None

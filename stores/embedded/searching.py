@@ -15,6 +15,7 @@ import numpy.typing as npt
 from schemas.errors import BadInput
 from schemas.indexing import Hit, IndexQuery, Vector
 from stores.embedded import packing
+from stores.embedded.keywords import CONTEXT, OWN, bm25
 from stores.embedded.packing import Packed
 from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, ticket_part, user_part, vector_length
 
@@ -23,7 +24,10 @@ CACHE_BYTES = 64 * 2**20
 Mask = npt.NDArray[np.bool_]
 Scores = dict[int, float]
 
-_COLUMNS = "rid, id, row_version, kind, agent, outcome, tags, created, valid_from, valid_until, expires"
+_COLUMNS = (
+    "rid, id, row_version, kind, agent, outcome, tags,"
+    " created, valid_from, valid_until, expires, own_length, context_length"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Part:
     outcomes: npt.NDArray[np.object_]
     tags: list[str]
     times: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.float32]
     vectors: Packed
 
     @property
@@ -47,7 +52,7 @@ class Part:
         return 400 + len(self.rids) * 400 + self.vectors.codes.nbytes
 
 
-Seen = dict[int, tuple[Part, int]]
+Listed = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
 class PartCache:
@@ -101,39 +106,24 @@ def search(
     if query.vector is not None and dimensions not in (0, query.vector.size):
         raise BadInput("vector", f"has {query.vector.size} dimensions, this index holds {dimensions}")
     parts = _parts(connection, query, cache, dimensions)
-    seen: Seen = {}
-    for part in parts.values():
-        positions = _visible(part, query)
-        seen.update(
-            (rid, (part, row)) for rid, row in zip(part.rids[positions].tolist(), positions.tolist(), strict=True)
-        )
-    if not seen:
-        return []
+    visible = {number: _visible(part, query) for number, part in parts.items()}
     check()
-    cosines = _nearest(parts.values(), seen, query.vector, query.limit) if query.vector is not None else {}
-    who = " OR ".join(f'"p{part}"' for part in parts)
-    what = " OR ".join(f'"{word}"' for word in dict.fromkeys(query.terms.replace('"', "").split()))
-    own: Scores = {}
-    context: Scores = {}
-    if what:
-        check()
-        own = _keywords(connection, "own_fts", f"part : ({who}) AND {{own exact}} : ({what})", seen, query.limit)
-        check()
-        context = _keywords(connection, "context_fts", f"part : ({who}) AND context : ({what})", seen, query.limit)
-    hits: list[Hit] = []
-    for rid in {**cosines, **own, **context}:
-        part, row = seen[rid]
-        hits.append(
-            Hit(
-                id=UUID(bytes=part.ids[row]),
-                kind=str(part.kinds[row]),
-                row_version=part.row_versions[row],
-                cosine=cosines.get(rid),
-                own_bm25=own.get(rid),
-                context_bm25=context.get(rid),
-            )
-        )
-    return hits
+    cosines: Scores = {}
+    if query.vector is not None:
+        cosines = _best((_cosines(part, visible[number], query.vector) for number, part in parts.items()), query.limit)
+    check()
+    scores = bm25(
+        connection, {number: (part.rids, part.lengths) for number, part in parts.items()}, query.terms.split()
+    )
+    own, context = (
+        _best((_listed(parts[number], visible[number], scores[number][field]) for number in parts), query.limit)
+        for field in (OWN, CONTEXT)
+    )
+    return [
+        _hit(part, row, cosines, own, context)
+        for part in parts.values()
+        for row in _positions(part, {**cosines, **own, **context})
+    ]
 
 
 def _parts(connection: sqlite3.Connection, query: IndexQuery, cache: PartCache, dimensions: int) -> dict[int, Part]:
@@ -156,8 +146,8 @@ def _load(connection: sqlite3.Connection, part: int, version: int, dimensions: i
         f"SELECT {_COLUMNS} FROM doc WHERE part = ? ORDER BY rid",  # noqa: S608  a constant
         (part,),
     ).fetchall()
-    columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) or [()] * 11
-    rids, ids, row_versions, kinds, agents, outcomes, tags, *times = columns
+    columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) or [()] * 13
+    rids, ids, row_versions, kinds, agents, outcomes, tags, *numbers = columns
     return Part(
         version=version,
         rids=np.asarray(rids, dtype=np.int64),
@@ -167,13 +157,14 @@ def _load(connection: sqlite3.Connection, part: int, version: int, dimensions: i
         agents=np.asarray(agents, dtype=object),
         outcomes=np.asarray(outcomes, dtype=object),
         tags=list(tags),  # pyright: ignore[reportArgumentType]  the column is TEXT
-        times=np.asarray(times, dtype=np.int64).reshape(4, len(rids)),
+        times=np.asarray(numbers[:4], dtype=np.int64).reshape(4, len(rids)),
+        lengths=np.asarray(numbers[4:], dtype=np.float32).reshape(2, len(rids)),
         vectors=packing.load(connection, part, dimensions),
     )
 
 
-def _visible(part: Part, query: IndexQuery) -> npt.NDArray[np.int64]:
-    """Positions of the rows that pass every filter of the question."""
+def _visible(part: Part, query: IndexQuery) -> Mask:
+    """Which rows pass every filter of the question."""
     created, valid_from, valid_until, expires = part.times
     as_of, now = micros(query.as_of, NEVER), micros(query.now, ALWAYS)
     mask: Mask = (valid_from <= as_of) & (valid_until > as_of) & (expires > now)
@@ -189,30 +180,43 @@ def _visible(part: Part, query: IndexQuery) -> npt.NDArray[np.int64]:
     for tag in query.tags:
         wanted = TAG_MARK + tag + TAG_MARK
         mask &= np.fromiter((wanted in tags for tags in part.tags), dtype=np.bool_, count=len(part.tags))
-    return np.flatnonzero(mask)
+    return mask
 
 
-def _nearest(parts: Iterable[Part], seen: Seen, query: Vector, limit: int) -> Scores:
-    visible = np.fromiter(seen, dtype=np.int64, count=len(seen))
-    found: list[tuple[float, int]] = []
-    for part in parts:
-        vectors = part.vectors.only(np.isin(part.vectors.rids, visible))
-        found.extend(zip(vectors.cosines(query).tolist(), vectors.rids.tolist(), strict=True))
-    found.sort(key=lambda pair: (-pair[0], pair[1]))
-    return {rid: cosine for cosine, rid in found[:limit]}
+def _cosines(part: Part, visible: Mask, query: Vector) -> Listed:
+    vectors = part.vectors.only(np.isin(part.vectors.rids, part.rids[visible]))
+    return vectors.rids, vectors.cosines(query)
 
 
-def _keywords(connection: sqlite3.Connection, table: str, match: str, seen: Seen, limit: int) -> Scores:
-    """BM25 of the best visible rows, >= 0. The weights leave the part's own token out of the score."""
-    found = connection.execute(
-        f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? AND rank MATCH 'bm25(0.0, 1.0, 1.0)' ORDER BY rank",  # noqa: S608  table is ours
-        (match,),
+def _listed(part: Part, visible: Mask, scores: npt.NDArray[np.float32]) -> Listed:
+    """The visible rows that a keyword leg found."""
+    found = visible & (scores > 0.0)
+    return part.rids[found], scores[found]
+
+
+def _best(listed: Iterable[Listed], limit: int) -> Scores:
+    """The highest `limit` of several parts' lists; equal scores in the order of writing."""
+    pieces = list(listed)
+    if not pieces:
+        return {}
+    rids = np.concatenate([rids for rids, _ in pieces])
+    scores = np.concatenate([scores for _, scores in pieces])
+    order = np.lexsort((rids, -scores))[:limit]
+    return dict(zip(rids[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def _positions(part: Part, wanted: Iterable[int]) -> list[int]:
+    rids = np.fromiter(wanted, dtype=np.int64)
+    return np.flatnonzero(np.isin(part.rids, rids)).tolist()
+
+
+def _hit(part: Part, row: int, cosines: Scores, own: Scores, context: Scores) -> Hit:
+    rid = int(part.rids[row])
+    return Hit(
+        id=UUID(bytes=part.ids[row]),
+        kind=str(part.kinds[row]),
+        row_version=part.row_versions[row],
+        cosine=cosines.get(rid),
+        own_bm25=own.get(rid),
+        context_bm25=context.get(rid),
     )
-    scores: Scores = {}
-    for rid, rank in found:
-        if rid in seen:
-            scores[rid] = max(0.0, -float(rank))
-            if len(scores) == limit:
-                break
-    found.close()
-    return scores

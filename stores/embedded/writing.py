@@ -33,6 +33,11 @@ def ticket_part(ticket_id: str) -> str:
     return f"t{ticket_id}"
 
 
+def token(part: int, term: str) -> str:
+    """A term as the keyword lists of one part hold it."""
+    return f"{part}_{term}"
+
+
 def micros(at: datetime | None, absent: int) -> int:
     """Microseconds since 1970 UTC, exactly; `absent` for None. Raises: TypeError on a naive time."""
     if at is None:
@@ -106,15 +111,13 @@ def page(
 
 
 def merge(connection: sqlite3.Connection) -> None:
-    """Rewrites both keyword lists without what was deleted from them."""
-    for table in ("own_fts", "context_fts"):
-        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608  a constant
+    """Rewrites the keyword lists without what was deleted from them."""
+    connection.execute("INSERT INTO fts (fts) VALUES ('optimize')")
 
 
 def clear(connection: sqlite3.Connection) -> None:
     """Deletes every row."""
-    for table in ("own_fts", "context_fts"):
-        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608  a constant
+    connection.execute("INSERT INTO fts (fts) VALUES ('delete-all')")
     for table in ("doc", "seg", "part", "meta"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608  a constant
 
@@ -152,15 +155,13 @@ def _put_doc(connection: sqlite3.Connection, row: IndexRow, part: int) -> int:
         *(row.id.bytes, part, row.user_ref.bytes, row.row_version, row.vector is not None),
         *(row.kind, row.agent_id, row.outcome, tags, micros(row.created_at, 0)),
         *(micros(row.valid_from, ALWAYS), micros(row.valid_until, NEVER), micros(row.expires_at, NEVER)),
+        *(row.own_terms.count(" ") + 1, row.context_terms.count(" ") + 1),
         *(row.own_terms, exact, row.context_terms),
     )
     marks = ", ".join("?" * len(values))
     rid = connection.execute(f"INSERT INTO doc VALUES (NULL, {marks})", values).lastrowid  # noqa: S608  marks only
     connection.execute(
-        "INSERT INTO own_fts (rowid, part, own, exact) VALUES (?, ?, ?, ?)", (rid, _token(part), row.own_terms, exact)
-    )
-    connection.execute(
-        "INSERT INTO context_fts (rowid, part, context) VALUES (?, ?, ?)", (rid, _token(part), row.context_terms)
+        "INSERT INTO fts (rowid, own, exact, context) VALUES (?, ?, ?, ?)", (rid, *_tokens(part, *values[-3:]))
     )
     return int(rid or 0)
 
@@ -170,12 +171,8 @@ def _take_out(connection: sqlite3.Connection, ids: Sequence[UUID], moves: dict[i
     count = 0
     for rid, part, has_vector, own, exact, context in _docs(connection, ids):
         connection.execute(
-            "INSERT INTO own_fts (own_fts, rowid, part, own, exact) VALUES ('delete', ?, ?, ?, ?)",
-            (rid, _token(part), own, exact),
-        )
-        connection.execute(
-            "INSERT INTO context_fts (context_fts, rowid, part, context) VALUES ('delete', ?, ?, ?)",
-            (rid, _token(part), context),
+            "INSERT INTO fts (fts, rowid, own, exact, context) VALUES ('delete', ?, ?, ?, ?)",
+            (rid, *_tokens(part, own, exact, context)),
         )
         connection.execute("DELETE FROM doc WHERE rid = ?", (rid,))
         gone = moves[part].gone
@@ -201,5 +198,6 @@ def _apply(connection: sqlite3.Connection, moves: dict[int, _Moves], dimensions:
         connection.execute("UPDATE part SET version = version + 1 WHERE id = ?", (part,))
 
 
-def _token(part: int) -> str:
-    return f"p{part}"
+def _tokens(part: int, *texts: str) -> list[str]:
+    """Space-joined terms as FTS5 is given them."""
+    return [" ".join([token(part, term) for term in text.split()]) for text in texts]

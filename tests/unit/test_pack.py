@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from afterturn.wire import SECTIONS, PackItem, ToConfirm
 from memory.pack import pack, render, safe_line
-from memory.question import language_of
+from memory.question import heading_language
 from memory.tokens import Counter, estimate_tokens
 from recall_builders import an_item
 
@@ -99,8 +99,8 @@ def test_an_empty_pack_is_no_prompt() -> None:
 def test_headings_speak_the_language_of_the_question() -> None:
     item = an_item("城市：成都", section="profile", kind="fact")
 
-    assert language_of("用户现在住在哪里？") == "zh"
-    assert language_of("Where does the user live?") == "en"
+    assert heading_language("用户现在住在哪里？") == "zh"
+    assert heading_language("Where does the user live?") == "en"
     assert "## 用户资料" in render([item], language="zh")
     assert "## Profile" in render([item], language="en")
 

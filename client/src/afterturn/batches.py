@@ -16,6 +16,7 @@ import zstandard
 from pydantic_core import from_json, to_json
 
 from afterturn.errors import BadBatch
+from afterturn.times import EPOCH, MICROSECOND, microseconds, offset_minutes
 
 VERSION = 1
 MAX_PLAIN_BYTES = 8 * 1024 * 1024
@@ -24,9 +25,7 @@ MAX_FIELDS = 200
 AT_OFFSET = "at_offset"
 TIME_FIELDS = frozenset({"at", "published_at"})
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_MAX_MICROSECONDS = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_MAX_MICROSECONDS = (datetime(9999, 12, 30, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +98,6 @@ def decode_batch(data: bytes) -> Batch:
     return Batch(_time(value.get("sent"), 0), offset, events)
 
 
-def microseconds(at: datetime) -> int:
-    """Microseconds since 1970, exact."""
-    return (at - _EPOCH) // _MICROSECOND
-
-
-def offset_minutes(at: datetime) -> int:
-    """The zone offset of `at`, rounded to minutes."""
-    return round((at.utcoffset() or timedelta()).total_seconds() / 60)
-
-
 def _packed(event: Mapping[str, object]) -> dict[str, object]:
     packed = {name: value for name, value in event.items() if value is not None}
     for name in TIME_FIELDS & packed.keys():
@@ -169,4 +158,4 @@ def _time(value: object, minutes: object) -> datetime:
         raise BadBatch("malformed")
     if not (0 <= value <= _MAX_MICROSECONDS and abs(minutes) < 24 * 60):
         raise BadBatch("malformed")
-    return (_EPOCH + value * _MICROSECOND).astimezone(timezone(timedelta(minutes=minutes)) if minutes else UTC)
+    return (EPOCH + value * MICROSECOND).astimezone(timezone(timedelta(minutes=minutes)) if minutes else UTC)

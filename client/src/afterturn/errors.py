@@ -2,6 +2,7 @@
 
 AfterturnError
 ├── BadEvent        (ValueError) an argument or a field breaks the contract: the caller's bug, raised in the call
+├── BadSetting      (ValueError) an argument of a constructor, or its variable, cannot work
 ├── BadCredential   (ValueError) AFTERTURN_KEY is missing or malformed
 ├── BadSeal         a sealed blob that does not open: forged, foreign, cut or too new
 ├── BadBatch        an opened blob that holds no batch
@@ -32,6 +33,12 @@ class BadEvent(AfterturnError, ValueError):
 
     def __reduce__(self) -> tuple[type[BadEvent], tuple[str, str, str]]:
         return type(self), (self.field, self.reason, self.code)
+
+
+class BadSetting(AfterturnError, ValueError):
+    """A setting cannot work. The message begins with its name."""
+
+    code = "bad_setting"
 
 
 class BadCredential(AfterturnError, ValueError):

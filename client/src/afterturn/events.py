@@ -14,12 +14,24 @@ from typing import Annotated, Any, Literal, Self, cast
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
-from afterturn.batches import microseconds, offset_minutes
 from afterturn.errors import BadEvent
-from afterturn.fields import Content, Id, Name, Note, Outcome, Patch, Time, ToolArguments, TraceParent, Zone, fault
+from afterturn.fields import (
+    Content,
+    Id,
+    Name,
+    Note,
+    Outcome,
+    Patch,
+    Time,
+    ToolArguments,
+    TraceParent,
+    Zone,
+    fault,
+    first_fault,
+)
 from afterturn.limits import MAX_LIST_ITEMS
+from afterturn.times import microseconds, offset_minutes
 
 VERSION = 1
 STAMPS = frozenset({"published_at", "producer", "seq"})
@@ -189,6 +201,8 @@ class StateEvent(_Event):
         self._blank(patch={})
 
     def _check(self) -> None:
+        if not self.patch and not self.no_store:
+            raise fault("must not be empty", "patch")
         if self.scope != "session":
             self._require(f"{self.scope}_id")
 
@@ -282,8 +296,7 @@ def parse_event(value: object) -> Event:
     try:
         return cast("Event", model.model_validate(fields))
     except ValidationError as exc:
-        # From None: pydantic's error holds the input.
-        raise _bad_event(exc.errors(include_url=False, include_input=False)[0]) from None
+        raise first_fault(exc, _FIELD_NAMES) from None  # From None: pydantic's error holds the input.
     except RecursionError:
         raise BadEvent("event", "is nested too deeply") from None
 
@@ -319,43 +332,3 @@ def _text(value: object) -> str:
             value.isoformat().replace("+00:00", "Z") if value.utcoffset() == UTC.utcoffset(None) else value.isoformat()
         )
     return str(value)
-
-
-_REASONS = {
-    "missing": "is required",
-    "string_type": "must be a string",
-    "uuid_type": "must be a UUID",
-    "uuid_parsing": "must be a UUID",
-    "uuid_version": "must be a UUID",
-    "bool_type": "must be true or false",
-    "int_type": "must be an integer",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-    "tuple_type": "must be a list",
-    "invalid-json-value": "must be JSON",
-    "recursion_loop": "is nested too deeply",
-}
-
-
-def _bad_event(error: ErrorDetails) -> BadEvent:
-    """The first fault, in our words: pydantic's quote parts of the input for some types."""
-    # A location may hold keys that a user wrote: only our own names and positions are shown.
-    path = [str(part) for part in error["loc"] if isinstance(part, int) or part in _FIELD_NAMES]
-    context = error.get("ctx", {})
-    match error["type"]:
-        case "contract":
-            path += [context["path"]] if context["path"] else []
-            reason = str(context["reason"])
-        case "literal_error":
-            reason = f"must be {context['expected']}"
-        case "greater_than_equal":
-            reason = f"must be at least {context['ge']}"
-        case "less_than" | "less_than_equal":
-            reason = "is too large"
-        case "too_long":
-            reason = f"must have at most {context['max_length']} items"
-        case "too_short":
-            reason = "must not be empty"
-        case other:
-            reason = _REASONS.get(other, "is not valid")
-    return BadEvent(".".join(path) or "event", reason)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, JsonValue
+from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError
 from pydantic_core import PydanticCustomError, to_json
 
 from afterturn import limits
+from afterturn.errors import BadEvent
 
 
 def fault(reason: str, path: str = "") -> PydanticCustomError:
@@ -59,7 +60,7 @@ def _note_fault(value: object) -> str | None:
 
 
 def _check_patch(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    found = limits.patch_fault(cast("dict[object, object]", value))
+    found = limits.patch_fault(value) if value else None
     if found is not None:
         raise fault(found[1], found[0])
     return value
@@ -79,3 +80,44 @@ Patch = Annotated[dict[str, JsonValue], _must(_size_fault), AfterValidator(_chec
 UtcTime = Annotated[Time, AfterValidator(_in_utc)]
 """A time whose zone does not matter."""
 Outcome = Literal["success", "failure", "unknown"]
+
+
+_REASONS = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "uuid_type": "must be a UUID",
+    "uuid_parsing": "must be a UUID",
+    "uuid_version": "must be a UUID",
+    "bool_type": "must be true or false",
+    "int_type": "must be an integer",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "tuple_type": "must be a list",
+    "invalid-json-value": "must be JSON",
+    "recursion_loop": "is nested too deeply",
+}
+
+
+def first_fault(exc: ValidationError, names: frozenset[str]) -> BadEvent:
+    """The first fault, in our words: pydantic's quote parts of the input for some types."""
+    error = exc.errors(include_url=False, include_input=False)[0]
+    # A location may hold keys that a user wrote: only our own names and positions are shown.
+    path = [str(part) for part in error["loc"] if isinstance(part, int) or part in names]
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "contract":
+            path += [context["path"]] if context["path"] else []
+            reason = str(context["reason"])
+        case "literal_error":
+            reason = f"must be {context['expected']}"
+        case "greater_than_equal":
+            reason = f"must be at least {context['ge']}"
+        case "less_than" | "less_than_equal":
+            reason = "is too large"
+        case "too_long":
+            reason = f"must have at most {context['max_length']} items"
+        case "too_short":
+            reason = "must not be empty"
+        case other:
+            reason = _REASONS.get(other, "is not valid")
+    return BadEvent(".".join(path) or "value", reason)

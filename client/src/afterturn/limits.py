@@ -118,14 +118,14 @@ STATE_FIELDS: dict[str, tuple[type, ...]] = {
 """Fields of the working state that have a meaning, with the types they take. Others are kept as they come."""
 
 
-def patch_fault(patch: Mapping[object, object]) -> tuple[str, str] | None:
+def patch_fault(patch: Mapping[str, object]) -> tuple[str, str] | None:
     """What is wrong with a patch of the working state, as (field inside the patch, reason). None as a value removes."""
     if not patch:
         return "", "must not be empty"
     if len(patch) > 100:
         return "", "must have at most 100 fields"
     for name, value in patch.items():
-        if not isinstance(name, str) or id_fault(name) is not None:
+        if id_fault(name) is not None:
             return "", "must have printable field names of at most 256 characters"
         types = STATE_FIELDS.get(name, _ANYTHING)
         if value is not None and not isinstance(value, types):

@@ -19,6 +19,12 @@ from afterturn.secret_names import named_values
 from afterturn.secret_numbers import numbers
 from afterturn.slices import Span, scan
 
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+
+_SECRET_NAME = re.compile(
+    "(?i)passw|passphrase|pwd$|secret|api_?key|private_?key|access_?key|auth(?:orization|_?token)|密码|口令"
+)
+
 
 def mask(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without its secrets, and the types that were found, in order of appearance.
@@ -43,6 +49,32 @@ def mask(text: str) -> tuple[str, tuple[str, ...]]:
         end = stop
     parts.append(data[end:])
     return b"".join(parts).decode("utf-8", "surrogatepass"), tuple(types)
+
+
+def mask_json(value: Json) -> tuple[Json, tuple[str, ...]]:
+    """A JSON value with the secrets of its strings masked. A string under a secret's name is masked whole."""
+    types: list[str] = []
+    return _masked(value, types), tuple(types)
+
+
+def _masked(value: Json, types: list[str]) -> Json:
+    if isinstance(value, str):
+        text, found = mask(value)
+        types += found
+        return text
+    if isinstance(value, dict):
+        return {name: _masked_under(name, inner, types) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner, types) for inner in value]
+    return value
+
+
+def _masked_under(name: str, value: Json, types: list[str]) -> Json:
+    if isinstance(value, str) and len(value) >= 4 and _SECRET_NAME.search(name):
+        if _MASKED.fullmatch(value.encode("utf-8", "replace")) is None:
+            types.append("password")
+        return "[secret:password]"
+    return _masked(value, types)
 
 
 def _spans(data: bytes) -> list[Span]:

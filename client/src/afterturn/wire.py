@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from afterturn.fields import Id, Outcome, UtcTime
+from afterturn.fields import Id, Outcome, UtcTime, fault, first_fault
 from afterturn.limits import MAX_QUERY_CHARS
 
 Scope = Literal["thread", "ticket", "user", "organization"]
@@ -22,8 +22,7 @@ SECTIONS = ("profile", "state", "episodes", "pitfalls", "procedure", "knowledge"
 
 def _said(value: str) -> str:
     if not value.strip():
-        msg = "must not be empty"
-        raise ValueError(msg)
+        raise fault("must not be empty")
     return value
 
 
@@ -146,3 +145,14 @@ class Problem(_Wire):
     code: str = "error"
     field: str | None = None
     request_id: str | None = None
+
+
+_REQUEST_FIELDS = frozenset(RecallRequest.model_fields)
+
+
+def parse_recall_request(value: object) -> RecallRequest:
+    """The request that a decoded JSON object (or the arguments of a call) holds. Raises: BadEvent with the field."""
+    try:
+        return RecallRequest.model_validate(value)
+    except ValidationError as exc:
+        raise first_fault(exc, _REQUEST_FIELDS) from None
