@@ -6,7 +6,7 @@ import logging
 import math
 import uuid
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -42,6 +42,13 @@ _HTTP_CODES = {
     503: "store_busy",
 }
 RETRY_AFTER_SECONDS = 2
+
+_BODY = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": TITLES["en"][status], **_BODY}
+    for status in (400, 401, 403, 404, 413, 422, 503)
+}
+"""The refusals of a path that takes a key, for its OpenAPI entry."""
 
 
 class Unauthorized(Exception):

@@ -54,7 +54,7 @@ def profile_facts(session: Session, sight: Sight, *, limit: int = MAX_PROFILE_FA
         .order_by(col(Fact.importance).desc(), col(Fact.recorded_at).desc(), col(Fact.id))
         .limit(limit)
     ).all()
-    return _fact_records(session, sight, rows)
+    return fact_records(session, sight.tenant_id, rows)
 
 
 def facts(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[FactRecord]:
@@ -62,7 +62,7 @@ def facts(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[FactRecor
     rows: list[Fact] = []
     for chunk in _chunks(ids):
         rows.extend(session.exec(select(Fact).where(col(Fact.id).in_(chunk), *_facts_in(sight))))
-    return _fact_records(session, sight, rows)
+    return fact_records(session, sight.tenant_id, rows)
 
 
 def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[EpisodeRecord]:
@@ -70,7 +70,7 @@ def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Episod
     rows: list[Episode] = []
     for chunk in _chunks(ids):
         rows.extend(session.exec(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
-    return [_episode_record(row) for row in rows]
+    return [episode_record(row) for row in rows]
 
 
 def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[ProcedureRecord]:
@@ -88,7 +88,7 @@ def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Proc
                 col(Procedure.deleted_at).is_(None),
             )
         )
-        found.extend(_procedure_record(version, procedure) for version, procedure in session.exec(query))
+        found.extend(procedure_record(version, procedure) for version, procedure in session.exec(query))
     return found
 
 
@@ -240,9 +240,10 @@ def _held_back(
     return cuts, restored
 
 
-def _fact_records(session: Session, sight: Sight, rows: Sequence[Fact]) -> list[FactRecord]:
+def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact]) -> list[FactRecord]:
+    """Versions of facts, opened, each with its newest evidence."""
     quoted = [one for row in rows for one in row.evidence_ids[-MAX_QUOTES:]]
-    refs = evidence_refs(session, sight.tenant_id, quoted)
+    refs = evidence_refs(session, tenant_id, quoted)
     records: list[FactRecord] = []
     for row in rows:
         own = [refs[UUID(one)] for one in row.evidence_ids[-MAX_QUOTES:] if UUID(one) in refs]
@@ -279,7 +280,8 @@ def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
     )
 
 
-def _episode_record(row: Episode) -> EpisodeRecord:
+def episode_record(row: Episode) -> EpisodeRecord:
+    """An episode, opened."""
     return EpisodeRecord(
         id=row.id,
         summary=disclose(row.summary),
@@ -296,7 +298,8 @@ def _episode_record(row: Episode) -> EpisodeRecord:
     )
 
 
-def _procedure_record(version: ProcedureVersion, procedure: Procedure) -> ProcedureRecord:
+def procedure_record(version: ProcedureVersion, procedure: Procedure) -> ProcedureRecord:
+    """A version of a procedure, opened."""
     return ProcedureRecord(
         id=version.id,
         name=procedure.name,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from memory.strength import StrengthView
 from sqlalchemy import or_, update
 from sqlmodel import Session, col, select
 
+from memory.strength import StrengthView
 from schemas.tables import Episode, Fact, Moment, OutboxRow, User, Window
 from schemas.tables import Session as SessionRow
 from stores import outbox
@@ -162,8 +162,6 @@ def owed_episode_ids(session: Session, user_ref: UUID) -> set[UUID]:
 
 def _move(session: Session, row: Aged, **values: object) -> None:
     table = type(row)
-    statement = (
-        update(table).where(col(table.id) == row.id).values(**values, row_version=col(table.row_version) + 1)
-    )
+    statement = update(table).where(col(table.id) == row.id).values(**values, row_version=col(table.row_version) + 1)
     session.connection().execute(statement)
     session.refresh(row)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.strength import StrengthPolicy, effective_importance
 from sqlmodel import Session
 
+from memory.strength import StrengthPolicy, effective_importance
 from stores import upkeep
 from stores.kit import Kit, process_kit
 from tasks import chain

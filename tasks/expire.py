@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.strength import StrengthPolicy, expiry
 from sqlmodel import Session
 
+from memory.strength import StrengthPolicy, expiry
 from schemas.decisions import Expire, Fresh, Keep
 from stores import moments, upkeep
 from stores.kit import Kit, process_kit
