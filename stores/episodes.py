@@ -10,7 +10,7 @@ from sqlalchemy import update
 from sqlmodel import Session, col, select
 
 from schemas.decisions import EpisodeView
-from schemas.envelopes import enclose, enclose_json
+from schemas.envelopes import disclose, enclose, enclose_json
 from schemas.tables import Episode
 from stores.sql import insert_once
 
@@ -57,6 +57,17 @@ def add(
         expires_at=expires_at,
     )
     return bool(insert_once(session, Episode, [row]))
+
+
+def recent(session: Session, user_ref: UUID, *, limit: int) -> list[str]:
+    """The summaries of a user's newest live episodes."""
+    query = (
+        select(Episode.summary)
+        .where(Episode.user_ref == user_ref, col(Episode.deleted_at).is_(None))
+        .order_by(col(Episode.recorded_at).desc(), col(Episode.id).desc())
+        .limit(limit)
+    )
+    return [disclose(summary) for summary in session.exec(query)]
 
 
 def live(session: Session, tenant_id: UUID, user_ref: UUID) -> list[Episode]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import func
 from sqlmodel import Session, SQLModel, col, select
 
 from schemas.delivery import EventState, WindowState
@@ -116,5 +117,5 @@ def _draft_news(row: Draft) -> News:
     return News("gate", row.decision, f"{', '.join(row.reason_codes)}: {quote}")
 
 
-def _count(session: Session, table: type[SQLModel], *where: ColumnElement[bool] | bool) -> int:
+def _count(session: Session, table: type[SQLModel], *where: Any) -> int:
     return session.exec(select(func.count()).select_from(table).where(*where)).one()

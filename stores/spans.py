@@ -62,12 +62,21 @@ def settle(
 
 def cuts(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, int]]]:
     """The characters [start, end) of each turn that are held back now; turns without any are left out."""
-    found: dict[UUID, list[tuple[int, int]]] = {}
+    return {
+        event_id: [(span.start, span.end) for span in found]
+        for event_id, found in held(session, tenant_id, event_ids).items()
+    }
+
+
+def held(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[HeldSpan]]:
+    """What is held back of each turn now, and why; turns without any are left out."""
+    found: dict[UUID, list[HeldSpan]] = {}
     for start in range(0, len(event_ids), 500):
         chunk = event_ids[start : start + 500]
         query = select(Span).where(
             Span.tenant_id == tenant_id, col(Span.event_id).in_(chunk), col(Span.released_at).is_(None)
         )
         for row in session.exec(query):
-            found.setdefault(row.event_id, []).append((row.start, row.end))
+            span = HeldSpan(row.event_id, row.start, row.end, row.reason, row.evidence_id)
+            found.setdefault(row.event_id, []).append(span)
     return found
