@@ -213,12 +213,6 @@ def verdict(
 def _verdict(
     name: str,
     version: int | None,
-<<<<<<< HEAD
-    succeeded: bool,
-    source: Literal["tool", "user", "model"],
-    weight: float,
-=======
->>>>>>> memory
     shown: Sequence[TurnView],
     *,
     succeeded: bool,
