@@ -174,7 +174,7 @@ def merged(members: Sequence[EpisodeView], summary: str) -> EpisodeView:
     agents = {one.agent_id for one in members}
     return EpisodeView(
         summary=summary,
-        outcome=outcomes.pop() if len(outcomes) == 1 else "unknown",
+        outcome=members[0].outcome if len(outcomes) == 1 else "unknown",
         outcome_turn_ids=tuple(dict.fromkeys(turn for one in members for turn in one.outcome_turn_ids)),
         sentiment=members[-1].sentiment,
         sentiment_trend=members[-1].sentiment_trend,
