@@ -59,10 +59,10 @@ def windows_of(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, tup
     """The turns of the window in which each piece of evidence was found; nothing for one that no window gave."""
     if not evidence_ids:
         return {}
-    query = select(Evidence.id, Window.turn_ids).where(
+    query = select(Evidence, Window).where(
         col(Evidence.id).in_(evidence_ids), col(Window.id) == col(Evidence.window_id)
     )
-    return {evidence_id: tuple(UUID(one) for one in turn_ids) for evidence_id, turn_ids in session.exec(query)}
+    return {row.id: tuple(UUID(event_id) for event_id in window.turn_ids) for row, window in session.exec(query)}
 
 
 def versions(session: Session, tenant_id: UUID, slot_hash: str) -> list[FactVersion]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from sqlalchemy import func
@@ -112,8 +112,8 @@ def _fact_news(row: Fact) -> News:
 def _draft_news(row: Draft) -> News:
     if row.decision not in ("rejected", "pending_review"):
         return News("gate", row.decision, "")
-    value = disclose_json(row.content)
-    quote = str(value.get("quote", "")) if isinstance(value, dict) else ""
+    content = cast("dict[str, Any]", disclose_json(row.content))
+    quote = content.get("quote", "")
     return News("gate", row.decision, f"{', '.join(row.reason_codes)}: {quote}")
 
 

@@ -10,7 +10,8 @@ from sqlalchemy import update
 from sqlmodel import Session, col, select
 
 from schemas.decisions import HeldSpan
-from schemas.tables import Span
+from schemas.envelopes import disclose
+from schemas.tables import Evidence, Span, Turn
 from stores.sql import insert_once
 
 
@@ -80,3 +81,32 @@ def held(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[U
             span = HeldSpan(row.event_id, row.start, row.end, row.reason, row.evidence_id)
             found.setdefault(row.event_id, []).append(span)
     return found
+
+
+def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple[str, ...]:
+    """What these turns must not tell, in words: values of held-back statements, and whole sentences that were flagged.
+
+    For texts that were made of the turns (a summary, its tags): whatever repeats one of them is left out.
+    """
+    found = held(session, tenant_id, event_ids)
+    if not found:
+        return ()
+    ids = [span.evidence_id for spans in found.values() for span in spans if span.evidence_id is not None]
+    rows = session.exec(select(Evidence).where(col(Evidence.id).in_(ids))).all()
+    values = [disclose(row.value) for row in rows]
+    flagged = {event_id: [span for span in spans if span.evidence_id is None] for event_id, spans in found.items()}
+    contents = {
+        row.event_id: disclose(row.content)
+        for row in session.exec(
+            select(Turn).where(
+                Turn.tenant_id == tenant_id, col(Turn.event_id).in_([e for e, s in flagged.items() if s])
+            )
+        )
+    }
+    sentences = [
+        contents[event_id][span.start : span.end].strip()
+        for event_id, spans in flagged.items()
+        if event_id in contents
+        for span in spans
+    ]
+    return tuple(dict.fromkeys([*values, *(text for text in sentences if text)]))

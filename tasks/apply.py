@@ -107,35 +107,12 @@ def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped],
 def _save_drafts(
     work: Work, draft: WindowDraft, judged: Sequence[Judged], dropped: Sequence[Dropped], own: Sequence[OwnDraft]
 ) -> None:
-    rows = [
-        _draft_row(
-            work, one.ordinal, enclose_json(draft.facts[one.ordinal].model_dump()), "dropped", (one.reason_code,)
-        )
-        for one in dropped
-    ]
-    rows += [
-        _draft_row(
-            work,
-            one.verified.ordinal,
-            enclose_json(draft.facts[one.verified.ordinal].model_dump()),
-            one.decision.write_status,
-            one.decision.reason_codes,
-        )
-        for one in judged
-    ]
-    first = len(draft.facts)
-    rows += [
-        _draft_row(
-            work,
-            first + place,
-            enclose_json(
-                {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
-            ),
-            one.decision.write_status,
-            one.decision.reason_codes,
-        )
-        for place, one in enumerate(own)
-    ]
+    facts_said = [fact.model_dump() for fact in draft.facts]
+    rows = [_draft_row(work, one.ordinal, facts_said[one.ordinal], "dropped", (one.reason_code,)) for one in dropped]
+    rows += [_judged_row(work, one.verified.ordinal, facts_said[one.verified.ordinal], one) for one in judged]
+    for place, one in enumerate(own, len(facts_said)):
+        content = {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
+        rows.append(_judged_row(work, place, content, Judged(one.verified, one.decision)))
     drafts.add(work.session, rows)
 
 

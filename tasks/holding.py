@@ -49,7 +49,9 @@ def _hold_flagged(work: Work, refused: Sequence[Judged]) -> None:
             if turn.role in _ECHOING
             for start, end in echoes(turn.content, [one.verified.value])
         ]
-    work.touched |= spans.hold(work.session, work.claim.tenant_id, work.claim.user_ref, flagged, new_id=work.kit.new_id)
+    claim = work.claim
+    fresh = spans.hold(work.session, claim.tenant_id, claim.user_ref, flagged, new_id=work.kit.new_id)
+    work.touched.update(fresh)
 
 
 def _echoes(work: Work, pairs: Sequence[tuple[EvidenceView, EvidenceState]]) -> list[HeldSpan]:
