@@ -272,7 +272,8 @@ def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
         recorded_at=row.recorded_at,
         superseded_at=row.superseded_at,
         confidence=row.confidence,
-        importance=row.importance,
+        # The effective importance: what nobody has used for long has faded.
+        importance=row.strength,
         volatile=row.volatility == "volatile",
         contested=row.contested,
         write_status=row.write_status,
@@ -292,7 +293,7 @@ def episode_record(row: Episode) -> EpisodeRecord:
         turn_ids=tuple(row.turn_ids),
         started_at=row.started_at,
         ended_at=row.ended_at,
-        importance=row.importance,
+        importance=row.strength,
         confidence=row.confidence,
         session_ref=row.session_ref,
     )
