@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 
 from schemas.decisions import Change, EvidenceView, FactVersion, Fold, Op
 from schemas.envelopes import disclose, enclose
-from schemas.tables import Evidence, Fact, FactDecision
+from schemas.tables import Evidence, Fact, FactDecision, Window
 from stores.sql import insert_once
 
 
@@ -55,6 +55,16 @@ def evidence(session: Session, tenant_id: UUID, slot_hash: str) -> list[Evidence
     return [evidence_view(row) for row in session.exec(query)]
 
 
+def windows_of(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, ...]]:
+    """The turns of the window in which each piece of evidence was found; nothing for one that no window gave."""
+    if not evidence_ids:
+        return {}
+    query = select(Evidence, Window).where(
+        col(Evidence.id).in_(evidence_ids), col(Window.id) == col(Evidence.window_id)
+    )
+    return {row.id: tuple(UUID(event_id) for event_id in window.turn_ids) for row, window in session.exec(query)}
+
+
 def versions(session: Session, tenant_id: UUID, slot_hash: str) -> list[FactVersion]:
     """The versions of a slot that no fold has superseded, current and past ones."""
     query = select(Fact).where(
@@ -67,15 +77,21 @@ def versions(session: Session, tenant_id: UUID, slot_hash: str) -> list[FactVers
 
 
 def write_fold(
-    session: Session, slot: Slot, fold: Fold, *, kept: Kept, value_hashes: dict[UUID, str], now: datetime
-) -> None:
+    session: Session,
+    slot: Slot,
+    fold: Fold,
+    *,
+    kept: Callable[[FactVersion], Kept],
+    value_hash: Callable[[str], str],
+    now: datetime,
+) -> list[Fact]:
     """Writes a fold's difference: new versions in, replaced ones superseded, confirmed ones brought up to date.
 
-    `value_hashes` holds the keyed hash of each new version's canonical value, by the version's id.
+    `value_hash` is the keyed hash of a canonical value. Answers the rows that changed, as they stand now.
     """
     replaced = _rows_by_id(session, [item.replaces for item in fold.insert if item.replaces is not None])
     rows = [
-        _row(slot, item, kept=kept, value_hash=value_hashes[item.id], replaced=replaced.get(item.replaces))
+        _row(slot, item, kept=kept(item), value_hash=value_hash(item.canonical), replaced=replaced.get(item.replaces))
         for item in fold.insert
     ]
     insert_once(session, Fact, rows)
@@ -89,9 +105,11 @@ def write_fold(
             confidence=item.confidence,
             said_at=item.said_at,
             contested=item.contested,
-            expires_at=kept.expires_at,
+            expires_at=kept(item).expires_at,
             row_version=col(Fact.row_version) + 1,
         )
+    changed = [*(item.id for item in (*fold.insert, *fold.confirm)), *fold.supersede]
+    return list(_rows_by_id(session, changed).values())
 
 
 def add_decisions(
@@ -115,11 +133,6 @@ def add_decisions(
         for decision_id, change in zip(ids, changes, strict=False)
     ]
     insert_once(session, FactDecision, rows)
-
-
-def row_versions(session: Session, fact_ids: Sequence[UUID]) -> dict[UUID, int]:
-    """The row version of each fact that is there."""
-    return {row.id: row.row_version for row in _rows_by_id(session, fact_ids).values()}
 
 
 def evidence_view(row: Evidence) -> EvidenceView:
@@ -229,7 +242,8 @@ def _row(slot: Slot, item: FactVersion, *, kept: Kept, value_hash: str, replaced
 def _rows_by_id(session: Session, ids: Sequence[UUID]) -> dict[UUID | None, Fact]:
     if not ids:
         return {}
-    return {row.id: row for row in session.exec(select(Fact).where(col(Fact.id).in_(ids)))}
+    found = session.exec(select(Fact).where(col(Fact.id).in_(ids)).execution_options(populate_existing=True))
+    return {row.id: row for row in found}
 
 
 def _change(session: Session, fact_id: UUID, **values: object) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from memory.strength import StrengthView
-from sqlalchemy import or_, update
+from sqlalchemy import update
 from sqlmodel import Session, col, select
 
+from memory.strength import StrengthView
 from schemas.tables import Episode, Fact, Moment, OutboxRow, User, Window
 from schemas.tables import Session as SessionRow
 from stores import outbox
@@ -154,16 +154,12 @@ def users_with_episodes_after(session: Session, after: str, limit: int) -> list[
 
 def owed_episode_ids(session: Session, user_ref: UUID) -> set[UUID]:
     """The episodes of a user that the index has not taken yet."""
-    query = select(OutboxRow.record_id).where(
-        OutboxRow.user_ref == user_ref, or_(OutboxRow.kind == "episode", OutboxRow.kind == "moment")
-    )
+    query = select(OutboxRow.record_id).where(OutboxRow.user_ref == user_ref, OutboxRow.kind == "episode")
     return set(session.exec(query))
 
 
 def _move(session: Session, row: Aged, **values: object) -> None:
     table = type(row)
-    statement = (
-        update(table).where(col(table.id) == row.id).values(**values, row_version=col(table.row_version) + 1)
-    )
+    statement = update(table).where(col(table.id) == row.id).values(**values, row_version=col(table.row_version) + 1)
     session.connection().execute(statement)
     session.refresh(row)

@@ -49,10 +49,14 @@ def run(file: Path | None, *, as_json: bool) -> int:
     now = datetime.now(UTC)
     transcript = story(now) if file is None else read(file)
     with ExitStack() as stack:
-        console.print(tr("启动经纪、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ..."))
+        console.print(
+            tr("启动经纪、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ...")
+        )
         settings = stack.enter_context(scratch_instance())
         started = time.monotonic() - began
-        console.print(tr(f"就绪，用时 {started:.1f} 秒：{settings.url}", f"Ready after {started:.1f} s: {settings.url}"))
+        console.print(
+            tr(f"就绪，用时 {started:.1f} 秒：{settings.url}", f"Ready after {started:.1f} s: {settings.url}")
+        )
         report = _play(transcript, settings, console, now=now, started=started, began=began)
     _show(report, console, as_json=as_json)
     return 1 if report.wrong else 0
