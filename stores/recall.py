@@ -14,9 +14,8 @@ from sqlalchemy import ColumnElement, and_, false, or_
 from sqlmodel import Session, col, select
 
 from afterturn.wire import EvidenceRef
-from memory.moments import Part
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, ProcedureRecord, Sight
-from memory.spans import RESTORED_BY_PAST, held_values, mentions, without_mentions
+from memory.spans import mentions, without_mentions
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import (
     Episode,
@@ -25,10 +24,10 @@ from schemas.tables import (
     Moment,
     Procedure,
     ProcedureVersion,
-    Span,
     Turn,
     User,
 )
+from stores.held import held_back, held_words
 from stores.turns import view
 
 SHOWN = ("auto", "approved")
@@ -72,7 +71,7 @@ def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Episod
     rows: list[Episode] = []
     for chunk in _chunks(ids):
         rows.extend(session.exec(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
-    held = _held_words(session, sight, rows)
+    held = held_words(session, sight, rows)
     records = (_without_held(episode_record(row), held[row.id]) for row in rows)
     return [record for record in records if record.summary]
 
@@ -111,7 +110,7 @@ def moments(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[MomentR
 
 def moment_records(session: Session, sight: Sight, turns: Sequence[tuple[UUID, Turn]]) -> list[MomentRecord]:
     """Turns as moments: (id to show, row) pairs with the parts that are held back in this sight."""
-    cuts, restored = _held_back(session, sight, [turn.event_id for _, turn in turns])
+    cuts, restored = held_back(session, sight, [turn.event_id for _, turn in turns])
     return [
         MomentRecord(
             id=shown_id,
@@ -220,38 +219,6 @@ def _in_scope(sight: Sight, table: type[Fact] | type[Moment]) -> ColumnElement[b
 
 def _wants(sight: Sight, scope: str) -> bool:
     return not sight.scopes or scope in sight.scopes
-
-
-def _held_back(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> tuple[dict[UUID, list[Part]], set[UUID]]:
-    """Parts to cut by event, and the events of which superseded words are shown because the past was asked for."""
-    cuts: dict[UUID, list[Part]] = {}
-    restored: set[UUID] = set()
-    for chunk in _chunks(event_ids):
-        rows = session.exec(
-            select(Span).where(
-                col(Span.tenant_id) == sight.tenant_id,
-                col(Span.event_id).in_(chunk),
-                col(Span.released_at).is_(None),
-            )
-        )
-        for row in rows:
-            if sight.past and row.reason in RESTORED_BY_PAST:
-                restored.add(row.event_id)
-            else:
-                cuts.setdefault(row.event_id, []).append(Part(row.start, row.end))
-    return cuts, restored
-
-
-def _held_words(session: Session, sight: Sight, rows: Sequence[Episode]) -> dict[UUID, tuple[str, ...]]:
-    """What is held back in the turns of each episode, and so in what was told of them."""
-    event_ids = {row.id: [UUID(one) for one in row.turn_ids] for row in rows}
-    cuts, _ = _held_back(session, sight, [one for ids in event_ids.values() for one in ids])
-    words: dict[UUID, tuple[str, ...]] = {}
-    for chunk in _chunks(list(cuts)):
-        said = session.exec(select(Turn).where(col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk)))
-        for turn in said:
-            words[turn.event_id] = held_values(disclose(turn.content), cuts[turn.event_id])
-    return {row_id: tuple(word for one in ids for word in words.get(one, ())) for row_id, ids in event_ids.items()}
 
 
 def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord:

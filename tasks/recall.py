@@ -288,7 +288,7 @@ def _packed(ask: _Ask, base: _Base, question: Question, found: Found) -> Pack:
         items=packed.items,
         to_confirm=packed.to_confirm,
         tokens=packed.tokens,
-        lag=_lag(base.live, base.sight.now),
+        lag=_lag(base.live, ask.kit.clock()),
     )
 
 

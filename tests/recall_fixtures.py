@@ -205,7 +205,7 @@ class House:
             outcome=outcome,
             sentiment="neutral",
             entities=enclose_json([]),
-            turn_ids=[],
+            turn_ids=given.pop("turn_ids", []),
             started_at=at,
             ended_at=at + timedelta(hours=1),
             recorded_at=at,
