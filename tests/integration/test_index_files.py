@@ -119,7 +119,11 @@ def test_a_forked_child_reads_and_writes_beside_its_parent(folder: Path) -> None
     )
 
     ended = subprocess.run(
-        [sys.executable, "-c", script, str(folder)], check=False, env=environment(), capture_output=True, text=True
+        [sys.executable, "-c", script, str(folder)],
+        check=False,
+        env=environment(),
+        capture_output=True,
+        text=True,
     )
 
     assert ended.returncode == 0, ended.stderr
