@@ -15,6 +15,7 @@ import pytest
 from index_fixtures import Shelf, environment, unit
 from schemas.errors import BadSettings, Permanent
 from stores.embedded import EmbeddedIndex
+from stores.embedded.files import MAX_CONNECTIONS
 
 
 @pytest.fixture
@@ -141,6 +142,14 @@ def test_a_cached_part_is_read_again_after_another_process_wrote(folder: Path, i
     beside.close()
 
     assert second in shelf.ask("里昂", unit(1))
+
+
+def test_more_tenants_than_open_files_are_all_served(index: EmbeddedIndex) -> None:
+    shelves = [Shelf(index) for _ in range(MAX_CONNECTIONS + 4)]
+    rows = [shelf.put("里昂", vector=unit(1)) for shelf in shelves]
+
+    assert [set(shelf.ask("里昂", unit(1))) for shelf in shelves] == [{row} for row in rows]
+    assert [[found for found, _, _ in shelf.listed()] for shelf in shelves] == [[row] for row in rows]
 
 
 def _bytes(folder: Path) -> bytes:
