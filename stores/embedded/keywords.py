@@ -27,7 +27,7 @@ _NO_ROWS: Ints = np.empty(0, dtype=np.int64)
 
 
 def bm25(
-    connection: sqlite3.Connection, parts: Mapping[int, tuple[Ints, Floats]], words: Iterable[str]
+    connection: sqlite3.Connection, parts: Mapping[int, tuple[Ints, Ints]], words: Iterable[str]
 ) -> dict[int, Floats]:
     """Scores >= 0 of every row of every part, [own, context] by row; 0 where no word stands.
 
