@@ -53,7 +53,7 @@ class Corpus:
     def vector(self) -> Vector:
         """A unit vector."""
         raw = self._numbers.normal(size=self._dimensions).astype(np.float32)
-        return raw / np.linalg.norm(raw)
+        return (raw / np.linalg.norm(raw)).astype(np.float32)
 
     def rows(self, count: int, users: int) -> Iterator[IndexRow]:
         """So many memories, users in turn as live traffic has them."""

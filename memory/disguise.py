@@ -25,7 +25,8 @@ _TRADITIONAL = str.maketrans(
 _LEET = str.maketrans("013457@$!|", "oleastasil")
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff0-\ufff8\U000e0000-\U000e0fff]|[\u200c\u200d](?=[a-zA-Z\u4e00-\u9fff])|(?<=[a-zA-Z\u4e00-\u9fff])[\u200c\u200d]"
+    "\ufff0-\ufff8\U000e0000-\U000e0fff]|[\u200c\u200d](?=[a-zA-Z\u4e00-\u9fff])"
+    "|(?<=[a-zA-Z\u4e00-\u9fff])[\u200c\u200d]"
 )
 _SPACED_LATIN = re.compile(r"(?<![^\W_])(?:[a-z](?:[ \t]?[._*|/·-][ \t]?|[ \t])){3,}[a-z](?![^\W_])")
 _SPACED_HAN = re.compile(r"(?:[\u4e00-\u9fff][ \t._*|/·~-]{1,3}){3,}[\u4e00-\u9fff]")
@@ -77,7 +78,7 @@ def payloads(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def hidden(text: str) -> list[tuple[int, int]]:
-    """Places of hidden characters worth a flag: two or more, or one inside a word. (One at an edge is how pages copy.)"""
+    """Hidden characters worth a flag: two or more, or one inside a word. (One at an edge is how pages copy.)"""
     found = [match.span() for match in _HIDDEN.finditer(text[:_MAX_SCAN].removeprefix("\ufeff"))]
     shift = int(text.startswith("\ufeff"))
     found = [(start + shift, end + shift) for start, end in found]

@@ -57,7 +57,7 @@ class GatePolicy:
 
 @dataclass(frozen=True, slots=True)
 class OwnDraft:
-    """A flagged sentence as a draft of its own, with what the gate says of it. Rejected ones leave a code and a span."""
+    """A flagged sentence as a draft of its own, and the gate's word on it. A rejected one leaves a code and a span."""
 
     verified: Verified
     decision: Decision
@@ -81,25 +81,18 @@ def decide(
     """
     spec = spec_of(one.key)
     hits = [flag for flag in flags if _touches(flag, one)]
-    rejecting = _codes(flag for flag in hits if _action(flag, one.role) == "reject")
-    if rejecting:
-        return _decision("rejected", rejecting, hits, policy)
-    requests = _codes(flag for flag in hits if flag.action == "request")
-    if requests:
-        return _decision("dropped", tuple(f"request_{code}" for code in requests), hits, policy)
-    special = _special(one, spec, hits)
+    refused = _refused(one, hits, policy)
+    if refused is not None:
+        return refused
     reasons = [code for code in _codes(hits) if not code.startswith(SPECIAL)]
     reasons += _review_reasons(one, spec, policy)
-    if one.key in policy.drop_keys:
-        return _decision("dropped", ("policy_drop",), hits, policy)
+    special = _special(one, spec, hits)
     if special is not None:
         return _special_decision(one, special, reasons, hits, policy)
-    sensitivity = spec.sensitivity if spec is not None else "normal"
-    if reasons:
-        return _held(one.role, tuple(reasons), hits, policy, sensitivity)
     quota = _quota(one, spec, policy, kept_in_session, identity_changes_today)
-    if quota is not None:
-        return _held(one.role, (quota,), hits, policy, sensitivity)
+    sensitivity = spec.sensitivity if spec is not None else "normal"
+    if reasons or quota is not None:
+        return _held(one.role, tuple(reasons) or (quota or "",), hits, policy, sensitivity)
     return _decision("auto", (), hits, policy, sensitivity)
 
 
@@ -134,7 +127,7 @@ def requests(turn: TurnView, flags: Sequence[Flag]) -> tuple[RequestKind, ...]:
 
 
 def screen(flags: Sequence[Flag], *, role: str, policy: GatePolicy = DEFAULT_POLICY) -> Decision:
-    """What becomes of a whole text of this origin: the gravest of its flags. An assistant's or system's text is no evidence."""
+    """What becomes of a whole text of this origin: the gravest of its flags. An assistant's text is no evidence."""
     if role not in {"user", "staff", "tool"}:
         return _decision("dropped", ("no_evidence",), flags, policy)
     rejecting = _codes(flag for flag in flags if _action(flag, role) == "reject")
@@ -149,8 +142,18 @@ def screen(flags: Sequence[Flag], *, role: str, policy: GatePolicy = DEFAULT_POL
     return _decision("auto", (), flags, policy)
 
 
+def _refused(one: Verified, hits: Sequence[Flag], policy: GatePolicy) -> Decision | None:
+    rejecting = _codes(flag for flag in hits if _action(flag, one.role) == "reject")
+    if rejecting:
+        return _decision("rejected", rejecting, hits, policy)
+    asked = _codes(flag for flag in hits if flag.action == "request")
+    if asked:
+        return _decision("dropped", tuple(f"request_{code}" for code in asked), hits, policy)
+    return _decision("dropped", ("policy_drop",), hits, policy) if one.key in policy.drop_keys else None
+
+
 def _touches(flag: Flag, one: Verified) -> bool:
-    """Whether a statement stands in what was flagged. A secret spoils only the value that holds it, not its sentence."""
+    """Whether a statement stands in what was flagged. A secret spoils only a value that holds it, not its sentence."""
     start, end = one.quote_start, one.quote_end
     if flag.code == "secret":
         place = one.quote.find(one.value)

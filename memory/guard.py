@@ -27,7 +27,7 @@ def flags(text: str) -> tuple[Flag, ...]:
     """Every flagged part, in order, each (place, code) once.
 
     Shape: places count characters of `text` as given. A flag covers its sentence, a special category its clause, a
-    secret itself. A payload that decodes to something flagged is `encoded_payload`. Repeat: the same text, the same flags.
+    secret itself. A payload that decodes to something flagged is `encoded_payload`. Repeat: the same flags.
     """
     found = {*_by_rules(text), *_specials(text), *_encoded(text), *_secrets(text), *_hidden(text)}
     return tuple(sorted(found, key=lambda flag: (flag.start, flag.end, flag.code)))

@@ -9,36 +9,47 @@ from __future__ import annotations
 import re
 
 _NOT = (
-    r"\b(?:not|never|no|none|neither|nor|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|haven't|hasn't"
+    r"\b(?:not|never|no|none|neither|nor|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't"
+    r"|haven't|hasn't"
     r"|shouldn't|wouldn't|couldn't|dont|cant|wont|hardly|nothing but trouble)\b"
     r"|不|没|别|勿|无法|未曾|并非|讨厌|拒绝"
 )
 _AGAINST = (
-    r"\b(?:hate[sd]?|dislike[sd]?|detest|loathe|despise|can't stand|cannot stand|can't bear|avoid(?:s|ing)?|allergic|sick of|tired of"
+    r"\b(?:hate[sd]?|dislike[sd]?|detest|loathe|despise|can't stand|cannot stand|can't bear|avoid(?:s|ing)?"
+    r"|allergic|sick of|tired of"
     r"|intolerant|refuse|terrible|awful|gross|disgust\w*|not a fan|instead of|rather than|stop|over my dead body)\b"
     r"|讨厌|反感|受不了|忍不了|恨|厌恶|嫌|避免|忌|怕|过敏|想吐|难吃|不行|除了"
 )
 _RETRACT = (
-    r"\b(?:no longer|any ?more|any longer|not .{0,40}\bnow|quit|quitting|gave (?:\w+ )?up|given up|giving up|stopped|stop|left|resigned"
-    r"|cancel(?:l?ed)?|used to|don't need|doesn't need|changed my mind|never mind|nevermind|forget (?:it|that|about)|over it|broke up"
-    r"|divorced|sold|lost|retired|laid off|fired|moved (?:out|away)|scratch that|actually not|isn't (?:true|right)|not true"
+    r"\b(?:no longer|any ?more|any longer|not .{0,40}\bnow|quit|quitting|gave (?:\w+ )?up|given up|giving up"
+    r"|stopped|stop|left|resigned"
+    r"|cancel(?:l?ed)?|used to|don't need|doesn't need|changed my mind|never mind|nevermind|forget (?:it|that"
+    r"|about)|over it|broke up"
+    r"|divorced|sold|lost|retired|laid off|fired|moved (?:out|away)|scratch that|actually not|isn't (?:true"
+    r"|right)|not true"
     r"|outgrew|outgrown|grew out of|cured|gone)\b"
-    r"|不再|不.{0,16}了|没.{0,12}了|戒了|戒掉|戒|离职|辞职|辞了|退休|分手|离婚|取消|放弃|作废|算了|卖掉|卖了|换掉|停了|停止|搬走|离开|别.{0,10}了|不用了|已经好了|治好|早就不|改主意"
+    r"|不再|不.{0,16}了|没.{0,12}了|戒了|戒掉|戒|离职|辞职|辞了|退休|分手|离婚|取消|放弃|作废|算了|卖掉|卖了"
+    r"|换掉|停了|停止|搬走|离开|别.{0,10}了|不用了|已经好了|治好|早就不|改主意"
 )
 _STRONG_RETRACT = r"\b(?:no longer|any ?more|any longer)\b|不再|戒了|戒掉|离职|早就不"
 _PAST = (
-    r"\b(?:used to|formerly|former|previously|previous|before|back then|once|ago|earlier|past|ex|old|last (?:year|month|week)"
-    r"|was|were|had|did|went|grew up|lived|worked|studied|moved from|from|until|till|when i was|years? ago|\w{2,}ed|born"
+    r"\b(?:used to|formerly|former|previously|previous|before|back then|once|ago|earlier|past|ex|old"
+    r"|last (?:year|month|week)"
+    r"|was|were|had|did|went|grew up|lived|worked|studied|moved from|from|until|till|when i was|years? ago"
+    r"|\w{2,}ed|born"
     r"|spent|kept|ran|drove|taught|left|came|been|in (?:19|20)\d\d)\b"
-    r"|以前|之前|曾经?|过去|原来|原先|从前|当时|小时候|那时|年轻时|上学时|去年|前年|上个?月|上周|当年|早年|过|从|本来|旧|前"
+    r"|以前|之前|曾经?|过去|原来|原先|从前|当时|小时候|那时|年轻时|上学时|去年|前年|上个?月|上周|当年|早年|过"
+    r"|从|本来|旧|前"
 )
 _STRONG_PAST = r"\b(?:used to|formerly|previously|back then)\b|以前|曾经?|从前|原先|小时候"
 _DOUBLE = (
     r"\b(?:don't|do not|doesn't|didn't|never|not)\b\W+(?:\w+\W+){0,2}?(?:hate|dislike|mind|detest|loathe|unlike)\b"
-    r"|\bnot (?:un|dis)\w+\b|\bcan't not\b|\bnot bad\b|不是不|并非不|没有不|不讨厌|不反感|不是没|不得不|不能不|不介意|没说不"
+    r"|\bnot (?:un|dis)\w+\b|\bcan't not\b|\bnot bad\b|不是不|并非不|没有不|不讨厌|不反感|不是没|不得不|不能不"
+    r"|不介意|没说不"
 )
 _SUPPOSED = (
-    r"(?:^|[\s,;(])(?:if|imagine|suppose|supposing|assuming|what if|unless|say i|wish(?:ed)?|would(?: be)?|could have|might|maybe|perhaps"
+    r"(?:^|[\s,;(])(?:if|imagine|suppose|supposing|assuming|what if|unless|say i|wish(?:ed)?|would(?: be)?"
+    r"|could have|might|maybe|perhaps"
     r"|as if|pretend|hypothetically|in case)\b"
     r"|如果|假如|要是|假设|倘若|若是|万一|想象一下|就好了|也许|可能会|说不定|打算|假装|即使|除非"
 )
@@ -52,8 +63,10 @@ _CLAUSE = re.compile(
 )
 # 不 in these is no negation of what follows.
 _HARMLESS = re.compile(
-    r"不错|不管|不论|不仅|不但|不只|不过|不久|不断|不同|了不起|差不多|对不起|不好意思|没关系|没问题|没错|特别|别人|级别|区别|类别|性别|告别|不超过|不到|不少于|不多于"
-    r"|\b(?:no more than|not more than|no less than|not only|no problem|no worries|why not|no doubt|nothing but|no later than)\b",
+    r"不错|不管|不论|不仅|不但|不只|不过|不久|不断|不同|了不起|差不多|对不起|不好意思|没关系|没问题|没错|特别"
+    r"|别人|级别|区别|类别|性别|告别|不超过|不到|不少于|不多于"
+    r"|\b(?:no more than|not more than|no less than|not only|no problem|no worries|why not|no doubt|nothing but"
+    r"|no later than)\b",
     _FLAGS,
 )
 

@@ -121,7 +121,7 @@ def wilson(successes: float, failures: float, z: float = 1.96) -> tuple[float, f
 
 
 def stats(outcomes: Sequence[OutcomeView], policy: ProcedurePolicy = DEFAULT_POLICY) -> Stats:
-    """The rates of a version from its outcome rows, in any order; one event counts once, the first in (at, event_id)."""
+    """The rates of a version from its outcome rows, in any order; one event counts once."""
     ordered = _in_order(outcomes)
     rate = policy.ema_start
     for one in ordered:
@@ -197,25 +197,27 @@ def verdict(
     under = [turn for turn in used if turn.procedure_name == name] or list(turns)
     results = [turn for turn in under if turn.role == "tool" and turn.tool_ok is not None]
     if results:
-        return _verdict(name, version, results[-1].tool_ok is True, "tool", 1.0, [results[-1]])
+        return _verdict(name, version, results[-1:], succeeded=results[-1].tool_ok is True, source="tool")
     for turn in reversed(turns):
         if turn.role == "user" and turn.at >= under[0].at and (worked := _said(turn)) is not None:
-            return _verdict(name, version, worked, "user", 1.0, [turn])
+            return _verdict(name, version, [turn], succeeded=worked, source="user")
     if draft is None or draft.verdict == "unknown" or draft.name != name:
         return None
     shown = [turns[place] for place in _places(draft.turns, len(turns))]
     if not shown:
         return None
-    return _verdict(name, version, draft.verdict == "success", "model", policy.model_weight, shown)
+    worked = draft.verdict == "success"
+    return _verdict(name, version, shown, succeeded=worked, source="model", weight=policy.model_weight)
 
 
 def _verdict(
     name: str,
     version: int | None,
-    succeeded: bool,  # noqa: FBT001
-    source: Literal["tool", "user", "model"],
-    weight: float,
     shown: Sequence[TurnView],
+    *,
+    succeeded: bool,
+    source: Literal["tool", "user", "model"],
+    weight: float = 1.0,
 ) -> ProcedureVerdict:
     return ProcedureVerdict(
         name=name,

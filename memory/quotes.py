@@ -10,7 +10,8 @@ _PUNCTUATION = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "，": ",", "。": ".", "！": "!", "？": "?", "；": ";", "：": ":"}
 )
 _TAGS = re.compile(
-    r"^\W*(?:(?:is|was|are) (?:that|this|it) (?:right|correct|so)|right|correct|yes|ok(?:ay)?|isn't it|aren't you|don't you|is it|are you|do you"
+    r"^\W*(?:(?:is|was|are) (?:that|this|it) (?:right|correct|so)|right|correct|yes|ok(?:ay)?|isn't it"
+    r"|aren't you|don't you|is it|are you|do you"
     r"|对吗|对吧|是吗|是吧|对不对|是不是|没错吧|好吗|可以吗)\W*$",
     re.IGNORECASE,
 )
@@ -18,9 +19,11 @@ _CLAUSE = re.compile(r"[,，;；、:：]")
 _SENTENCE = re.compile(r"[.!。！\n]+(?=\s|$|[\u4e00-\u9fff])|[?？]+")
 _RECALLED = re.compile(
     r"<(notes|memory|memories|memory-context|recalled_memory|long_term_memory|relevant_memories)\b[^>]*>.*?(?:</\1>|\Z)"
-    r"|^[^\n]{0,20}(?:known about the user|what (?:we|i) know about the user|notes about the user|user profile from memory"
+    r"|^[^\n]{0,20}(?:known about the user|what (?:we|i) know about the user|notes about the user"
+    r"|user profile from memory"
     r"|relevant memories|recalled memories|long-term memory)\b[^\n]{0,80}:[^\n]*(?:\n[ \t]*[-*•\d][^\n]*)*"
-    r"|^[^\n]{0,20}(?:以下是关于用户|用户的?(?:已知信息|长期记忆|记忆|画像)|已知用户信息|相关记忆|关于用户的记忆)[^\n]{0,40}[:：][^\n]*(?:\n[ \t]*[-*•\d][^\n]*)*",
+    r"|^[^\n]{0,20}(?:以下是关于用户|用户的?(?:已知信息|长期记忆|记忆|画像)|已知用户信息|相关记忆"
+    r"|关于用户的记忆)[^\n]{0,40}[:：][^\n]*(?:\n[ \t]*[-*•\d][^\n]*)*",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 

@@ -16,12 +16,14 @@ _FAILURE = re.compile(
     r"|(?:did|does|has|is|was)(?:n'?t| not) (?:work|help|fixed|solved|resolved|working)(?:ed|ing)?\b"
     r"|no luck|no change|same (?:problem|issue|error)|not (?:working|fixed|solved|resolved)"
     r"|(?:it|that|this) (?:failed|broke)|(?:broke|failed|crashed|happened) again|made it worse)"
-    r"|还是不行|还不行|还是没|仍然不|仍然没|没有解决|没解决|没用|不管用|又坏了|又不行|又出现|又出错|失败了|没成功|没有成功|没修好|没弄好"
+    r"|还是不行|还不行|还是没|仍然不|仍然没|没有解决|没解决|没用|不管用|又坏了|又不行|又出现|又出错|失败了"
+    r"|没成功|没有成功|没修好|没弄好"
     r"|还是(?:有|出现|报错|一样|打不开|用不了|连不上|收不到)|依然(?:不|没|有)|更糟|不起作用",
     re.IGNORECASE,
 )
 _SUCCESS = re.compile(
-    r"\b(?:(?:that|it|this|everything)(?:'s| is| has| all)? (?:works?|worked|working|fixed|solved|resolved|did it|did the trick)"
+    r"\b(?:(?:that|it|this|everything)(?:'s| is| has| all)? (?:works?|worked|working|fixed|solved|resolved"
+    r"|did it|did the trick)"
     r"|works? (?:now|again|fine|perfectly|great)|(?:problem|issue) (?:is )?(?:solved|fixed|resolved|gone)"
     r"|(?:fixed|solved|resolved) (?:now|it|my|the)|did the trick|all good now|all set|that (?:helped|fixed|solved)"
     r"|(?:received|got) (?:it|the refund|the parcel|the package|my refund|the replacement)"
@@ -30,7 +32,8 @@ _SUCCESS = re.compile(
     re.IGNORECASE,
 )
 _REMEMBER = re.compile(
-    r"\b(?:please (?:remember|note|keep in mind)|remember (?:that|this|my|i|to|for)|keep in mind|don'?t forget|make a note"
+    r"\b(?:please (?:remember|note|keep in mind)|remember (?:that|this|my|i|to|for)|keep in mind|don'?t forget"
+    r"|make a note"
     r"|note (?:that|down)|for (?:future|next time)|going forward)\b"
     r"|记住|记一下|记下|请记|别忘|不要忘|牢记|以后(?:请|都|要|记得)|下次(?:请|记得)|备注一下",
     re.IGNORECASE,
@@ -39,7 +42,8 @@ _NEGATIVE = (
     r"\b(?:angry|furious|annoy(?:ed|ing)|frustrat(?:ed|ing)|disappoint(?:ed|ing)|terrible|awful|horrible|unacceptable"
     r"|ridiculous|hate|worst|useless|upset|sad|sorry to|worried|complain(?:t|ing)?|fed up|broken|not happy|unhappy"
     r"|disgust(?:ed|ing)|waste of|scam|refund|late|delayed|problem|issue|error|fail(?:ed|s|ing)?|crash(?:ed|es)?)\b"
-    r"|生气|愤怒|太差|失望|糟糕|烦死|烦人|讨厌|投诉|无语|气死|垃圾|不满|难过|着急|担心|离谱|坑人|骗|受不了|什么破|坏了|退款|延迟|晚到|出错|故障"
+    r"|生气|愤怒|太差|失望|糟糕|烦死|烦人|讨厌|投诉|无语|气死|垃圾|不满|难过|着急|担心|离谱|坑人|骗|受不了"
+    r"|什么破|坏了|退款|延迟|晚到|出错|故障"
 )
 _POSITIVE = (
     r"\b(?:thanks?|thank you|great|perfect|awesome|excellent|wonderful|amazing|love(?:ly)?|happy|glad|appreciate"
@@ -49,11 +53,13 @@ _POSITIVE = (
 _NEGATIVE_RE = re.compile(_NEGATIVE, re.IGNORECASE)
 _POSITIVE_RE = re.compile(_POSITIVE, re.IGNORECASE)
 _NEGATED = re.compile(
-    r"(?:\b(?:not|n't|never|no|hardly|without)\b(?:\s+(?:very|so|that|really|at all|a|an|any))?\s*|不太?|没有?|别|不是)$",
+    r"(?:\b(?:not|n't|never|no|hardly|without)\b(?:\s+(?:very|so|that|really|at all|a|an|any))?\s*|不太?|没有?"
+    r"|别|不是)$",
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"\b(?:furious|angry|hate|worst|unacceptable|terrible|awful|horrible|amazing|fantastic|thrilled|delighted|devastated"
+    r"\b(?:furious|angry|hate|worst|unacceptable|terrible|awful|horrible|amazing|fantastic|thrilled|delighted"
+    r"|devastated"
     r"|heartbroken|love you|so happy|so sad)\b|[!！]{2,}|气死|愤怒|投诉|太差|离谱|崩溃|绝望|激动|太棒|太好了|难过|无语",
     re.IGNORECASE,
 )

@@ -7,13 +7,10 @@ and none reaches the review queue for lack of evidence.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.amounts import find_amounts
-from memory.codes import code_of
 from memory.codes import fold as fold_text
 from memory.dates import resolve
 from memory.informative import is_bare_yes
@@ -22,7 +19,9 @@ from memory.polarity import agrees, is_supposed
 from memory.quotes import Place, find, is_recalled, last_question
 from memory.registry import KeySpec, spec_of
 from memory.signals import asks_to_remember
+from memory.speakers import SPEAKER, is_assistant, is_speaker, named, opens_with_another
 from memory.turns import TurnView
+from memory.values import as_said, code_word
 from schemas.decisions import Dropped, Verified
 from schemas.drafts import FactDraft, WindowDraft
 
@@ -45,7 +44,9 @@ class VerifyPolicy:
 DEFAULT_POLICY = VerifyPolicy()
 
 
-class _Refused(Exception):  # noqa: N818 - a verdict, not an error: it never leaves this module
+class _Refused(Exception):
+    """A verdict on one draft; it never leaves this module."""
+
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
@@ -101,10 +102,10 @@ def _verified(
     if fact.modality != "asserted" and not (source.confirmed_by is not None and fact.modality == "question"):
         raise _Refused("not_asserted")
     quote = source.turn.content[source.place.start : source.place.end]
-    subject = _subject(fact.subject, spec, source, turns)
+    subject = _subject(fact.subject, spec, quote, turns) if source.role != "tool" else SPEAKER
     value, canonical = _value(fact, spec, quote, policy)
     if source.role != "tool":
-        _check_words(fact, spec, source, quote, value)
+        _check_words(fact, spec, source, quote)
     begin, end, precision = _times(fact, spec, source)
     scope, scope_key = _scope(spec, source)
     return Verified(
@@ -189,61 +190,18 @@ def _confirmed(fact: FactDraft, index: int, everything: Sequence[TurnView], offs
     return _Source(question, place, "user", reply.at, reply)
 
 
-# Whose statement it is
-
-_SPEAKER = frozenset(
-    {
-        "user",
-        "the user",
-        "speaker",
-        "the speaker",
-        "me",
-        "i",
-        "self",
-        "myself",
-        "customer",
-        "the customer",
-        "用户",
-        "我",
-        "客户",
-        "本人",
-        "说话人",
-    }
-)
-_ASSISTANT = frozenset(
-    {"assistant", "the assistant", "agent", "bot", "ai", "you", "助手", "客服", "机器人", "你", "system", "系统"}
-)
-_KIN = (
-    r"(?:husband|wife|spouse|partner|boyfriend|girlfriend|fianc[eé]e?|mother|father|mom|mum|dad|parents?|brother|sister|sibling|son|daughter"
-    r"|child|kids?|children|baby|uncle|aunt|cousin|nephew|niece|grand(?:mother|father|ma|pa|son|daughter)|friend|roommate|flatmate|neighbou?r"
-    r"|boss|manager|colleague|coworker|co-worker|teacher|doctor|dog|cat)"
-)
-_ZH_KIN = (
-    r"(?:老公|老婆|丈夫|妻子|爱人|先生|太太|男朋友|女朋友|男友|女友|对象|妈妈|爸爸|母亲|父亲|爸妈|父母|妈|爸|哥哥|姐姐|弟弟|妹妹|哥|姐|弟|妹|儿子|女儿|孩子|宝宝|叔叔|阿姨|舅舅|姑姑"
-    r"|爷爷|奶奶|外公|外婆|姥姥|姥爷|表哥|表姐|表弟|表妹|堂哥|侄子|朋友|室友|邻居|老板|领导|经理|同事|同学|老师|医生|狗|猫)"
-)
-_THIRD = re.compile(
-    rf"^\W*(?:and |but |so |also )?(?:my|our|his|her) (?:\w+ )?{_KIN}\b(?!'s (?:name|house|place))|^\W*我(?:的|家)?{_ZH_KIN}",
-    re.IGNORECASE,
-)
-_REPORTED = re.compile(
-    r"\b(?:said|says|told me|claims?|thinks|believes|according to|heard|asked|suggest(?:s|ed))\b|(?:说|告诉我|认为|觉得|听说|据说|建议)",
-    re.IGNORECASE,
-)
-_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|me|my|mine|we|our|us)\b|我|本人|咱", re.IGNORECASE)
+# Whose statement it is, and what it says
 
 
-def _subject(said: str, spec: KeySpec, source: _Source, turns: Sequence[TurnView]) -> str:
-    folded = fold_text(said)
-    if folded in _ASSISTANT:
+def _subject(said: str, spec: KeySpec, quote: str, turns: Sequence[TurnView]) -> str:
+    if is_assistant(said):
         raise _Refused("about_assistant")
-    if folded in _SPEAKER or not folded:
-        third = _THIRD.search(source.turn.content[source.place.start : source.place.end])
-        if third is not None and spec.name != "relation" and source.role == "user":
+    if is_speaker(said):
+        if opens_with_another(quote) and spec.name != "relation":
             raise _Refused("third_party")
-        return "user"
+        return SPEAKER
     heard = " ".join(fold_text(turn.content) for turn in turns if turn.role in {"user", "staff", "tool"})
-    bare = folded.removeprefix("my ").removeprefix("我的").removeprefix("我")
+    bare = named(said)
     if not bare or bare not in heard:
         raise _Refused("subject_not_said")
     if spec.protected:
@@ -251,88 +209,31 @@ def _subject(said: str, spec: KeySpec, source: _Source, turns: Sequence[TurnView
     return bare
 
 
-# What it says
-
-
 def _value(fact: FactDraft, spec: KeySpec, quote: str, policy: VerifyPolicy) -> tuple[str, str]:
     """The value as it was said, and its canonical form, or a refusal."""
     value = fact.value.strip()
     if not value or len(value) > policy.max_value_chars:
         raise _Refused("value_shape")
-    language = language_of(quote)
-    said = _as_said(value, spec, quote)
+    said = as_said(value, spec, quote)
     if said is None:
         raise _Refused("value_not_in_quote")
+    language = language_of(quote)
     canonical = spec.validate(value if spec.codes else said, language) or spec.validate(value, language)
     if canonical is None:
         raise _Refused("invalid_value")
     return said, canonical
 
 
-def _as_said(value: str, spec: KeySpec, quote: str) -> str | None:
-    place = find(value, quote)
-    if place is not None:
-        return _whole(spec, quote, place)
-    if spec.codes:
-        code = code_of(spec.codes, value)
-        return value if code is not None and _names_code(spec, code, quote) else None
-    wanted = spec.validate(value, language_of(quote))
-    for amount in find_amounts(quote, money_only=False):
-        if wanted is not None and _same_amount(amount.canonical, wanted):
-            return quote[amount.start : amount.end].strip()
-    return _said_day(value, quote)
-
-
-def _whole(spec: KeySpec, quote: str, place: Place) -> str:
-    """The value with the bound and currency that stand around it: `2,000` of `under $2,000` would lose both."""
-    if spec.name == "budget":
-        for amount in find_amounts(quote, money_only=False):
-            if amount.start < place.end and place.start < amount.end:
-                return quote[amount.start : amount.end].strip()
-    return quote[place.start : place.end]
-
-
-def _same_amount(said: str, wanted: str) -> bool:
-    """Whether two canonical amounts are one; a bound or currency that only one of them carries is no difference."""
-    return said == wanted or (
-        said.strip("<>=").split(" ")[0] == wanted.strip("<>=").split(" ")[0] and _currency(said, wanted)
-    )
-
-
-def _currency(said: str, wanted: str) -> bool:
-    ours, theirs = said.partition(" ")[2], wanted.partition(" ")[2]
-    return not ours or not theirs or ours == theirs
-
-
-def _said_day(value: str, quote: str) -> str | None:
-    """An ISO day counts when all its numbers stand in the quote: 2026-03-09 for 2026年3月9日."""
-    numbers = re.findall(r"\d+", value)
-    if re.fullmatch(r"\d{4}(?:-\d{1,2}){0,2}", value) is None:
-        return None
-    heard = {int(number) for number in re.findall(r"\d+", unicodedata.normalize("NFKC", quote))}
-    return value if all(int(number) in heard for number in numbers) else None
-
-
-def _names_code(spec: KeySpec, code: str, quote: str) -> bool:
-    entry = spec.codes[code]
-    plain = fold_text(quote)
-    return any(
-        re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", plain) if word.isascii() else word in plain
-        for word in (fold_text(said) for said in (entry.code, entry.en, entry.zh, *entry.said))
-        if word
-    )
-
-
-def _check_words(fact: FactDraft, spec: KeySpec, source: _Source, quote: str, value: str) -> None:
+def _check_words(fact: FactDraft, spec: KeySpec, source: _Source, quote: str) -> None:
     content = source.turn.content
     start, end = _sentence(content, source.place)
-    sentence = content[start:end]
     if source.confirmed_by is None:
         if quote.rstrip().endswith(("?", "？", "吗")) and spec.name not in {"need", "language", "contact"}:
             raise _Refused("question")
-        if is_supposed(sentence, quote) and spec.name not in {"constraint", "need", "avoid"}:
+        if is_supposed(content[start:end], quote) and spec.name not in {"constraint", "need", "avoid"}:
             raise _Refused("supposed")
-    refusal = agrees(fact.polarity, quote, value, spec.name)
+    word = code_word(fact.value, spec, quote) if spec.codes else None
+    refusal = agrees(fact.polarity, quote, word or fact.value.strip(), spec.name)
     if refusal is not None and not (source.confirmed_by is not None and fact.polarity == "+"):
         raise _Refused(refusal)
 
@@ -346,7 +247,8 @@ def _sentence(text: str, place: Place) -> tuple[int, int]:
 
 
 _SPLIT = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\bweek(?:days?|ends?)\b|周[一二三四五六日天末]|星期|工作日|平时|夏天|冬天|summer|winter",
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\bweek(?:days?|ends?)\b|\bsummers?\b|\bwinters?\b"
+    r"|周[一二三四五六日天末]|星期|工作日|平时|夏天|冬天",
     re.IGNORECASE,
 )
 
@@ -367,45 +269,27 @@ _UNTIL = re.compile(
     r"\b(?:by|before|until|till|due|deadline|no later than|expires?|through|up to)\b|之前|以前|前|截止|为止|到期|止",
     re.IGNORECASE,
 )
+_Times = tuple[datetime | None, datetime | None, str]
 
 
-def _times(fact: FactDraft, spec: KeySpec, source: _Source) -> tuple[datetime | None, datetime | None, str]:
+def _times(fact: FactDraft, spec: KeySpec, source: _Source) -> _Times:
     """(valid_from, valid_until, precision) of the raw time phrase, resolved from the turn's own time and zone."""
-    phrase = (fact.when or "").strip()
-    if not phrase or find(phrase, source.turn.content) is None:
-        return None, None, "unknown"
-    found = resolve(phrase, said_at=source.turn.at, zone=source.turn.zone())
-    if found is None:
+    content, phrase = source.turn.content, (fact.when or "").strip()
+    place = find(phrase, content) if phrase else None
+    found = resolve(phrase, said_at=source.turn.at, zone=source.turn.zone()) if place is not None else None
+    if place is None or found is None:
         return None, None, "unknown"
     end = max(found.end, found.start)
-    place = find(phrase, source.turn.content)
-    around = source.turn.content[max(0, place.start - 16) : place.end + 4] if place is not None else phrase
-    bounded = bool(_UNTIL.search(around))
+    is_bound = bool(_UNTIL.search(content[max(0, place.start - 16) : place.end + 4]))
     if fact.polarity == "past":
-        return (
-            (None, end if found.start < source.at else source.at, found.precision)
-            if bounded
-            else _past(found.start, end, source, found.precision)
-        )
-    if bounded and spec.cardinality == "by_object" and fact.polarity == "+":
+        return None if is_bound else found.start, min(end, source.at), found.precision
+    if fact.polarity == "+" and is_bound and (spec.cardinality == "by_object" or found.start > source.at):
         return None, end, found.precision
-    if fact.polarity == "retract":
-        return found.start, None, found.precision
-    return (
-        (found.start, None, found.precision)
-        if not bounded or found.start <= source.at
-        else (None, end, found.precision)
-    )
-
-
-def _past(
-    start: datetime, end: datetime, source: _Source, precision: str
-) -> tuple[datetime | None, datetime | None, str]:
-    return start, min(end, source.at) if end > start else source.at, precision
+    return found.start, None, found.precision
 
 
 def _scope(spec: KeySpec, source: _Source) -> tuple[str, str | None]:
-    """A tool's or staff's word stays with its ticket, or its thread; a user's word is the user's unless the key says not."""
+    """A tool's or staff's word stays with its ticket or thread; a user's is the user's unless its key says not."""
     local = source.role in {"tool", "staff"} or spec.scope == "ticket"
     if not local:
         return "user", None

@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingPolicy:
-    """Bounds of a state. The newest `max_items` of a list stay, and nesting deeper than `max_depth` is replaced whole."""
+    """Bounds of a state: the newest `max_items` of a list stay; deeper than `max_depth` a value is replaced whole."""
 
     max_items: int = 200
     max_depth: int = 6

@@ -84,3 +84,8 @@ def soft_delete(session: Session, episode_ids: Sequence[UUID], *, now: datetime)
         for row in rows:
             session.refresh(row)
     return rows
+
+
+def pass_on(session: Session, episode_ids: Sequence[UUID], to: UUID) -> None:
+    """Moments of merged episodes live on with the summary that stands for them."""
+    session.connection().execute(update(Moment).where(col(Moment.episode_id).in_(episode_ids)).values(episode_id=to))

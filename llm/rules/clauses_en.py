@@ -50,7 +50,7 @@ _ADVERBS = (
 )
 _ADJECTIVES = r"(?:(?:older|elder|eldest|oldest|younger|youngest|little|big|best|closest|late|dear|new|current|lovely|own|twin|ex|beloved|poor|middle|adopted|step|\d+[- ]year[- ]old)\s+){0,3}"
 _KIN = re.compile(
-    rf"^(?:both\s+)?my\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend|[a-zé-]+))(?P<name>,?\s+[A-Z][a-z]+(?=,?\s)(?!\s+(?:and|or)\b),?)?"
+    rf"^(?:[Bb]oth\s+)?(?:[Mm]y|MY)\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend|[a-zé-]+))(?P<name>,?\s+[A-Z][a-z]+(?=,?\s)(?!\s+(?:and|or)\b),?)?"
     r"(?P<next>\s|'s\s|'s$|$)",
 )
 _FIRST = re.compile(r"^(?:(?:me|my \w+) and i\b|i\b|we\b|im\b|ive\b)", re.IGNORECASE)

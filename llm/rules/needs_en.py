@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from llm.rules import values_en as values
 from llm.rules.clauses_en import Clause
-from llm.rules.finding import USER, Finding, Piece
+from llm.rules.finding import USER, Finding
 from memory.amounts import find_amounts
 from memory.codes import CONTACT, LANGUAGE, code_of
 from schemas.drafts import Polarity
@@ -36,7 +36,7 @@ _NOT_BY = re.compile(rf"(?:^|,\s*|\s)(?:and\s+|but\s+)?(?P<q>(?:not|never|rather
 _NOT_HANDLE = re.compile(r"^\s*(?:$|again$|please$|anymore$|any more$|at all$|under any circumstances$|ever(?: again)?$|ever$|unless (?:it's )?urgent)", re.IGNORECASE)
 _WHEN_LIMIT = r"(?:after|before|during|between|until|at|on|in the|outside|past|while|when|without|unless|more than|for at least|earlier than|later than|over the)\b"
 _CONSTRAINT_NOT = re.compile(
-    rf"^(?:please\s+|pls\s+|also\s+|just\s+|again\s+)*(?P<cue>never|don'?t\s+ever|do\s+not\s+ever|don'?t|do\s+not|no)\s+(?P<v>(?:call|text|phone|ring|email|message|contact|disturb|wake|schedule|book|deliver|ship|send|leave|visit|knock|share|give|charge|use|put|add|include|mention|show|sign|bring|order|assign|cc|forward|tell|ask|address|calls|meetings|deliveries|emails|messages|phone calls)\b[^,;]*)$",
+    r"^(?:please\s+|pls\s+|also\s+|just\s+|again\s+)*(?P<cue>never|don'?t\s+ever|do\s+not\s+ever|don'?t|do\s+not|no)\s+(?P<v>(?:call|text|phone|ring|email|message|contact|disturb|wake|schedule|book|deliver|ship|send|leave|visit|knock|share|give|charge|use|put|add|include|mention|show|sign|bring|order|assign|cc|forward|tell|ask|address|calls|meetings|deliveries|emails|messages|phone calls)\b[^,;]*)$",
     re.IGNORECASE,
 )
 _CONSTRAINT = re.compile(
@@ -70,7 +70,7 @@ _BUDGET = re.compile(r"\b(?:budget|spend|afford|price (?:range|limit)|go (?:over
 _NO_BUDGET = re.compile(r"\b(?:spent|paid|cost|costs|refund|charged|deducted|invoice|salary|earn|fee|last (?:year|month|week)|(?:he|she|they|company's|team's|their|his|her|your|government)\s+(?:budget|spend)|(?:the|this) (?:film|movie|project|bill|state|city)'s)\b", re.IGNORECASE)
 _BUDGET_OBJECT = re.compile(r"\b(?:for|on)\s+(?:(?:an?|the|my|this|our|some|new)\s+)*(?P<o>[a-z][a-z0-9' -]{1,40}?)(?=\s+(?:is|was|would|at|of|up|under|around|about|below|and|but|so|right|this|next|by|max|tops|i|we)\b|\s*(?:$|[,.;!?(:=]|\d|[$€£¥]))", re.IGNORECASE)
 _OBJECT_BUDGET = re.compile(r"\b(?:my|the|our)\s+(?P<o>[a-z]+(?:\s[a-z]+)?)\s+budget\b", re.IGNORECASE)
-_PLAIN_BUDGET = frozenset("total overall maximum max monthly whole entire rough current new actual full approximate tight small limited it them this that everything all now me us myself".split())  # fmt: skip
+_PLAIN_BUDGET = frozenset(["total", "overall", "maximum", "max", "monthly", "whole", "entire", "rough", "current", "new", "actual", "full", "approximate", "tight", "small", "limited", "it", "them", "this", "that", "everything", "all", "now", "me", "us", "myself"])  # fmt: skip
 _REMEMBER = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|and|also|so|btw|oh|by the way)[,!\s]+)*(?:please\s+|pls\s+|can you\s+(?:please\s+)?|could you\s+(?:please\s+)?|(?:i\s+)?(?:want|need)\s+you\s+to\s+)?"
     r"(?:remember|note|make a note|take note|keep in mind|bear in mind|don't forget|do not forget|write down|jot down|save|record|for your (?:records|notes))(?:\s+(?:this|the following|down))?(?:\s+that|\s*[:,-])\s*(?P<v>[^\n]{3,200}?)[.!]*$",

@@ -30,11 +30,7 @@ _THE_IDEA = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = frozenset(
-    "thing things stuff idea ideas way one ones part time fact look looks app service product products order item items company people person guy"
-    " place job work day days option options feature features change changes update design version result results answer answers question questions"
-    " plan deal sound feeling feel weather team good bad great nice new old blue red green better best long short help school life it both either"
-    " support response delivery shop store store site website page chat bot assistant advice reply replies suggestion suggestions recommendation"
-    " being surprise surprises news trip event events moment moments story experience memories memory challenge challenges adventure process progress sharing spending taking".split()
+    ["thing", "things", "stuff", "idea", "ideas", "way", "one", "ones", "part", "time", "fact", "look", "looks", "app", "service", "product", "products", "order", "item", "items", "company", "people", "person", "guy", "place", "job", "work", "day", "days", "option", "options", "feature", "features", "change", "changes", "update", "design", "version", "result", "results", "answer", "answers", "question", "questions", "plan", "deal", "sound", "feeling", "feel", "weather", "team", "good", "bad", "great", "nice", "new", "old", "blue", "red", "green", "better", "best", "long", "short", "help", "school", "life", "it", "both", "either", "support", "response", "delivery", "shop", "store", "store", "site", "website", "page", "chat", "bot", "assistant", "advice", "reply", "replies", "suggestion", "suggestions", "recommendation", "being", "surprise", "surprises", "news", "trip", "event", "events", "moment", "moments", "story", "experience", "memories", "memory", "challenge", "challenges", "adventure", "process", "progress", "sharing", "spending", "taking"]
 )  # fmt: skip
 _TIME_TAIL = re.compile(r"\s+(?:this|next|last|by|before|until|tomorrow|today|tonight|asap|as soon as|right away|urgently|immediately|within|in (?:the )?(?:next|two|three|a|\d))\b.*$", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:an?|the|some|my|any)\s+", re.IGNORECASE)
@@ -42,11 +38,9 @@ _WORD = re.compile(r"[\w&'’/+#-]+(?:\.\w+)*")
 _CAPITAL_RUN = re.compile(
     r"(?:[A-Z][\w&'’+-]*(?:\.[A-Za-z]+)?|\d[A-Za-z][\w]*)(?:\s+(?:(?:of|the|de|la|del|di|da|do|el|and|&|upon|on|van|von|le|les|am|an|der)\s+(?=[A-Z]))*[A-Z0-9&][\w&'’+-]*(?:\.[A-Za-z]+)?)*"
 )
-_NOT_PLACES = frozenset("i a an the my our your his her it this that fear peace room building apartment flat house hope style english french german chinese monday tuesday wednesday thursday friday saturday sunday".split())  # fmt: skip
+_NOT_PLACES = frozenset(["i", "a", "an", "the", "my", "our", "your", "his", "her", "it", "this", "that", "fear", "peace", "room", "building", "apartment", "flat", "house", "hope", "style", "english", "french", "german", "chinese", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])  # fmt: skip
 _NOT_EMPLOYERS = frozenset(
-    "home night nights day days weekend weekends school church hospital bank university college restaurant cafe shop store factory lab least most all"
-    " work once times first last that this the a an my our free myself hours monday tuesday wednesday thursday friday saturday sunday christmas easter i him her them you us"
-    " january february march april may june july august september october november december english".split()
+    ["home", "night", "nights", "day", "days", "weekend", "weekends", "school", "church", "hospital", "bank", "university", "college", "restaurant", "cafe", "shop", "store", "factory", "lab", "least", "most", "all", "work", "once", "times", "first", "last", "that", "this", "the", "a", "an", "my", "our", "free", "myself", "hours", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "christmas", "easter", "i", "him", "her", "them", "you", "us", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "english"]
 )  # fmt: skip
 
 
@@ -184,7 +178,7 @@ def person(text: Piece, *, sure: bool) -> Piece | None:
         return None
     first = word[0].split()[0]
     rest = text.text[len(first) :]
-    if (first in NAMES and first not in NOT_NAMES or (sure and first not in NOT_NAMES and len(first) > 2)) and (_NAME_STOP.match(rest)):
+    if ((first in NAMES and first not in NOT_NAMES) or (sure and first not in NOT_NAMES and len(first) > 2)) and (_NAME_STOP.match(rest)):
         return Piece(first, text.start)
     return None
 

@@ -228,10 +228,10 @@ def _work() -> None:
         _time("applied_at", nullable=True),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("ix_windows_lease_until", "windows", ["lease_until"])
     op.create_index("ix_windows_session_ref", "windows", ["session_ref"])
     op.create_index("ix_windows_state_due", "windows", ["state", "next_try_at"])
     op.create_index("ix_windows_tenant_due", "windows", ["tenant_id", "state", "next_try_at"])
-    op.create_index("ix_windows_lease_until", "windows", ["lease_until"])
     op.create_index("ix_windows_user_ref", "windows", ["user_ref"])
     op.create_table(
         "dead_letters",
