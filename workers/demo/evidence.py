@@ -38,7 +38,9 @@ class Score:
             )
         )
         for category, value in sorted(self.recall_by_category.items()):
-            console.print(tr(f"  类别 {category}：recall@10 {value:.3f}", f"  category {category}: recall@10 {value:.3f}"))
+            console.print(
+                tr(f"  类别 {category}：recall@10 {value:.3f}", f"  category {category}: recall@10 {value:.3f}")
+            )
 
 
 def score(
@@ -66,7 +68,10 @@ def score(
     categories = sorted({question.category for question in questions})
     return Score(
         questions=len(questions),
-        recall={depth: _mean(recall_at(found, wanted, depth) for found, wanted in zip(ranked, gold, strict=True)) for depth in DEPTHS},
+        recall={
+            depth: _mean(recall_at(found, wanted, depth) for found, wanted in zip(ranked, gold, strict=True))
+            for depth in DEPTHS
+        },
         mrr=_mean(reciprocal_rank(found, wanted) for found, wanted in zip(ranked, gold, strict=True)),
         recall_by_category={
             category: _mean(
