@@ -92,7 +92,8 @@ def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple
     if not found:
         return ()
     ids = [span.evidence_id for spans in found.values() for span in spans if span.evidence_id is not None]
-    values = session.exec(select(Evidence.value).where(col(Evidence.id).in_(ids))).all() if ids else []
+    rows = session.exec(select(Evidence).where(col(Evidence.id).in_(ids))).all()
+    values = [disclose(row.value) for row in rows]
     flagged = {event_id: [span for span in spans if span.evidence_id is None] for event_id, spans in found.items()}
     contents = {
         row.event_id: disclose(row.content)
@@ -108,4 +109,4 @@ def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple
         if event_id in contents
         for span in spans
     ]
-    return tuple(dict.fromkeys([*(disclose(value) for value in values), *(text for text in sentences if text)]))
+    return tuple(dict.fromkeys([*values, *(text for text in sentences if text)]))
