@@ -78,7 +78,7 @@ class FactRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeRecord:
-    """What happened in one window. `held` are values that must not come back with its summary."""
+    """What happened in one window, without what is held back of its turns."""
 
     id: UUID
     summary: str

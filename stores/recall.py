@@ -6,6 +6,7 @@ The index may lag, the truth may not: a row that is closed, withdrawn, deleted o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -13,7 +14,9 @@ from sqlalchemy import ColumnElement, and_, false, or_
 from sqlmodel import Session, col, select
 
 from afterturn.wire import EvidenceRef
+from memory.moments import Part
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, ProcedureRecord, Sight
+from memory.spans import RESTORED_BY_PAST, held_values, mentions, without_mentions
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import (
     Episode,
@@ -29,7 +32,6 @@ from schemas.tables import (
 from stores.turns import view
 
 SHOWN = ("auto", "approved")
-SUPERSEDED = "superseded"
 MAX_PROFILE_FACTS = 300
 MAX_QUOTES = 3
 
@@ -70,7 +72,9 @@ def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Episod
     rows: list[Episode] = []
     for chunk in _chunks(ids):
         rows.extend(session.exec(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
-    return [episode_record(row) for row in rows]
+    held = _held_words(session, sight, rows)
+    records = (_without_held(episode_record(row), held[row.id]) for row in rows)
+    return [record for record in records if record.summary]
 
 
 def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[ProcedureRecord]:
@@ -218,11 +222,9 @@ def _wants(sight: Sight, scope: str) -> bool:
     return not sight.scopes or scope in sight.scopes
 
 
-def _held_back(
-    session: Session, sight: Sight, event_ids: Sequence[UUID]
-) -> tuple[dict[UUID, list[tuple[int, int]]], set[UUID]]:
+def _held_back(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> tuple[dict[UUID, list[Part]], set[UUID]]:
     """Parts to cut by event, and the events of which superseded words are shown because the past was asked for."""
-    cuts: dict[UUID, list[tuple[int, int]]] = {}
+    cuts: dict[UUID, list[Part]] = {}
     restored: set[UUID] = set()
     for chunk in _chunks(event_ids):
         rows = session.exec(
@@ -233,11 +235,34 @@ def _held_back(
             )
         )
         for row in rows:
-            if sight.past and row.reason == SUPERSEDED:
+            if sight.past and row.reason in RESTORED_BY_PAST:
                 restored.add(row.event_id)
             else:
-                cuts.setdefault(row.event_id, []).append((row.start, row.end))
+                cuts.setdefault(row.event_id, []).append(Part(row.start, row.end))
     return cuts, restored
+
+
+def _held_words(session: Session, sight: Sight, rows: Sequence[Episode]) -> dict[UUID, tuple[str, ...]]:
+    """What is held back in the turns of each episode, and so in what was told of them."""
+    event_ids = {row.id: [UUID(one) for one in row.turn_ids] for row in rows}
+    cuts, _ = _held_back(session, sight, [one for ids in event_ids.values() for one in ids])
+    words: dict[UUID, tuple[str, ...]] = {}
+    for chunk in _chunks(list(cuts)):
+        said = session.exec(select(Turn).where(col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk)))
+        for turn in said:
+            words[turn.event_id] = held_values(disclose(turn.content), cuts[turn.event_id])
+    return {row_id: tuple(word for one in ids for word in words.get(one, ())) for row_id, ids in event_ids.items()}
+
+
+def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord:
+    if not held:
+        return record
+    return replace(
+        record,
+        summary=without_mentions(record.summary, held),
+        tags=tuple(tag for tag in record.tags if not mentions(tag, held)),
+        entities=tuple(name for name in record.entities if not mentions(name, held)),
+    )
 
 
 def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact]) -> list[FactRecord]:
@@ -272,7 +297,8 @@ def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
         recorded_at=row.recorded_at,
         superseded_at=row.superseded_at,
         confidence=row.confidence,
-        importance=row.importance,
+        # The effective importance: what nobody has used for long has faded.
+        importance=row.strength,
         volatile=row.volatility == "volatile",
         contested=row.contested,
         write_status=row.write_status,
@@ -292,7 +318,7 @@ def episode_record(row: Episode) -> EpisodeRecord:
         turn_ids=tuple(row.turn_ids),
         started_at=row.started_at,
         ended_at=row.ended_at,
-        importance=row.importance,
+        importance=row.strength,
         confidence=row.confidence,
         session_ref=row.session_ref,
     )

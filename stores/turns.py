@@ -126,6 +126,7 @@ def view(row: Turn, payload: str | None = None) -> TurnView:
         procedure_version=row.procedure_version,
         actor_id=row.actor_id,
         agent_id=row.agent_id,
+        thread_id=row.thread_id,
         ticket_id=row.ticket_id,
         reply_to=row.reply_to,
         source=row.source,
