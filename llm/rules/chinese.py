@@ -19,8 +19,10 @@ def findings(text: str) -> list[Finding]:
     parts = list(clauses(same))
     found: list[Finding] = []
     for clause in parts:
-        for finder in (identity_zh.find, taste_zh.find, needs_zh.find):
-            found += [_timed(finding, same) for finding in finder(clause)]
+        needs = list(needs_zh.find(clause))
+        reached = any(finding.key in {"contact", "language"} for finding in needs)
+        tastes = [] if reached else taste_zh.find(clause)
+        found += [_timed(finding, same) for finding in (*identity_zh.find(clause), *tastes, *needs)]
     found += needs_zh.find_budgets(parts, found)
     found += needs_zh.find_other(same, found)
     return found

@@ -19,7 +19,7 @@ _KIN_NOT = re.compile(r"^我(?:的)?(?:妈呀|天|老师傅|同学会|老家|先
 _FIRST = re.compile(
     r"^(?:我(?!们|家|国|的)|本人|咱(?!们)|俺|我本人|我自己|我个人|人家我)(?:本人|自己|个人|呢|这边|这个人|啊|嘛|呀)?"
 )
-_WE = re.compile(r"^(?:我们|我家|咱们)")
+_WE = re.compile(r"^(?:我们(?:一?家(?:人)?)?|我家|咱们|全家)")
 _MINE = re.compile(r"^我的")
 _OTHER = re.compile(
     r"^(?:你|您|他|她|它|TA|ta|大家|别人|有人|谁|这|那|客服|老师|医生|同事|朋友|老板|网友|人们|很多人|有些人|他们|她们|公司|系统|平台|商家|店家|对方|孩子)"
@@ -49,6 +49,9 @@ _IRONY = re.compile(
 _JOKING = re.compile(r"开玩笑的?|逗你(?:玩|的)|骗你的|瞎说的|闹着玩|才怪|说着玩|我瞎编的")
 _REACH_ME = re.compile(
     r"(?:如果|要是|若|假如|万一)(?:你|您|你们)?(?:以后)?(?:有|需要|要|想)[^，。]{0,14}?(?:联系|找|通知|沟通|事|问题|情况|消息|更新|进展)(?:我|到我)?(?:的话)?"
+)
+_WHEN = re.compile(
+    r"^(?:最近|上个?月|上周|去年|前年|昨天|前天|这几年|近来|前阵子|前段时间|不久前|(?:大学)?毕业后|[一二三四五六七八九十\d]+月(?:份)?)(?=.)"
 )
 _PAST_NOW = re.compile(r"(?:的时候|那会儿?|那时|那年|期间|时候|以前总)")
 
@@ -119,6 +122,8 @@ def _clause(piece: Piece, previous: str, last_kin: str, sentence: str) -> Clause
     lead = _LEAD.match(piece.text)
     rest = piece.tail(lead.end()).stripped() if lead and lead.end() < len(piece.text) else piece
     subject, named, body, dropped = _subject(rest, previous, last_kin)
+    if timed := _WHEN.match(body.text):
+        body = body.tail(timed.end()).stripped()
     return Clause(
         whole=rest, subject=subject, body=body, start=rest.start, dropped=dropped,
         hedged=_HEDGED.search(rest.text) is not None or _PAST_NOW.search(rest.text) is not None, named=named, sentence=sentence,
@@ -137,7 +142,8 @@ def _subject(rest: Piece, previous: str, last_kin: str) -> tuple[str, str | None
         return (
             (USER, None, rest.tail(we.end()).stripped(), True)
             if re.match(
-                r"(?:现在|目前|都|一直|刚|已经|上个?月|去年)*(?:住|搬|在[^，]*(?:定居|生活))", rest.text[we.end() :]
+                r"(?:现在|目前|都|一直|刚|已经|上个?月|去年)*(?:住|搬|从[^，]{2,8}搬|在[^，]*(?:定居|生活))",
+                rest.text[we.end() :],
             )
             else ("", None, rest, False)
         )

@@ -19,8 +19,11 @@ def findings(text: str) -> list[Finding]:
     parts = list(clauses(same))
     found: list[Finding] = []
     for clause in parts:
-        for finder in (identity_en.find, taste_en.find, needs_en.find):
-            found += [_timed(finding, same) for finding in finder(clause, same)]
+        needs = list(needs_en.find(clause, same))
+        # "I prefer email" is a channel, not a taste.
+        reached = any(finding.key in {"contact", "language"} for finding in needs)
+        tastes = [] if reached else taste_en.find(clause, same)
+        found += [_timed(finding, same) for finding in (*identity_en.find(clause, same), *tastes, *needs)]
     found += needs_en.find_budgets(parts, found)
     found += taste_en.find_topic(same, 0)
     found += needs_en.find_other(same, 0, found)

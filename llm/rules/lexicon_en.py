@@ -35,7 +35,7 @@ JOBS = _words(
     "|artist|illustrator|photographer|videographer|filmmaker|animator|musician|singer|drummer|guitarist|pianist|violinist|composer|dj|producer"
     "|actor|actress|dancer|choreographer|model|comedian|stylist|hairdresser|barber|beautician|makeup artist|tattoo artist"
     "|salesperson|salesman|saleswoman|cashier|shopkeeper|retailer|realtor|estate agent|travel agent|marketer|buyer|merchandiser"
-    "|firefighter|fireman|policeman|policewoman|police officer|detective|soldier|sailor|guard|security guard|lifeguard|paralegal"
+    "|firefighter|fireman|policeman|policewoman|police officer|detective|soldier|sailor|security guard|lifeguard|paralegal"
     "|cleaner|janitor|caretaker|housekeeper|nanny|babysitter|au pair|carer|caregiver|social worker|counsellor|counselor|childminder"
     "|physicist|chemist|biologist|geologist|mathematician|statistician|astronomer|meteorologist|linguist|archaeologist|ecologist"
     "|student|undergrad|undergraduate|postgrad|phd student|postdoc|intern|apprentice|trainee|freelancer|entrepreneur|contractor"
