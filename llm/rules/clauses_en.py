@@ -101,7 +101,7 @@ JOKING = re.compile(
     re.IGNORECASE,
 )
 _REACH_ME = re.compile(
-    r"\b(?:if|when|whenever|in case)\s+(?:(?:you|anyone|someone)\s+(?:ever\s+)?(?:need|want|have|wish|are going|must|do)\s*(?:to\s+(?:reach|contact|call|get (?:hold|in touch)|talk|speak|update|notify)?[^,.;]{0,40}?)"
+    r"\b(?:if|when|whenever|in case)\s+(?:(?:you|anyone|someone)\s+(?:ever\s+)?(?:need|want|have|wish|are going|must|do)(?:\s+me)?\s*(?:to\s+(?:reach|contact|call|get (?:hold|in touch)|talk|speak|update|notify)?[^,.;]{0,40}?)?"
     r"|(?:there(?:'s| is| are)|anything|something|any)\b[^,.;]{0,40})(?=[,;]|\s(?:please|just|email|text|call|use|contact|message|write|reach)\b|$)",
     re.IGNORECASE,
 )
@@ -112,9 +112,11 @@ class Clause:
     """One clause. `body` is what is said of `subject` once adverbs, auxiliaries and negation are read into `state`.
 
     `subject` is "user", a kin word, or "" (something else: only whole-clause rules may look at it).
+    `piece` is the clause with the words that lead it in.
     """
 
     whole: Piece
+    piece: Piece
     subject: str
     body: Piece
     start: int
@@ -130,19 +132,21 @@ def clauses(text: str, start: int = 0) -> Iterator[Clause]:
     """The clauses of a masked text that may state something, in order."""
     if JOKING.search(text):
         return
-    last_kin = ""
+    last_kin, fresh = "", False
     for sentence in _SENTENCE.finditer(text):
         said = sentence[0]
         reach = _REACH_ME.sub(lambda match: " " * len(match[0]), said)
         if _IRONY.search(said):
             continue
-        previous = ""
+        previous, met = "", False
         for number, piece in enumerate(_pieces(reach, start + sentence.start())):
             clause = _clause(piece, previous, last_kin, first=number == 0)
             previous = clause.subject
             if clause.subject not in {"", USER}:
-                last_kin = clause.subject
+                last_kin, met = clause.subject, True
             yield clause
+        # "She" means the kin of this sentence or of the one before, no further back.
+        last_kin, fresh = (last_kin, met) if met or fresh else ("", False)
 
 
 def _pieces(sentence: str, start: int) -> Iterator[Piece]:
@@ -154,7 +158,7 @@ def _pieces(sentence: str, start: int) -> Iterator[Piece]:
         pieces.append(Piece(sentence[at : match.start()], start + at).stripped())
         at = match.end()
     pieces.append(Piece(sentence[at:].rstrip(" .!?…"), start + at).stripped())
-    pieces = [piece for piece in pieces if piece.text]
+    pieces = [piece.tail(len(piece.text) - len(piece.text.lstrip(" ,"))) for piece in pieces if piece.text.strip(" ,")]
     if asked:
         question = next((n for n, piece in enumerate(pieces) if _ASKS.match(_LEAD.sub("", piece.text))), None)
         pieces = pieces[: question if question is not None else 0]
@@ -179,17 +183,17 @@ def _clause(piece: Piece, previous: str, last_kin: str, *, first: bool) -> Claus
     subject, named, body, bare = _subject(rest, previous, last_kin, first=first)
     state, copula, perfect, body = _predicate(body)
     return Clause(
-        whole=rest, subject=subject, body=body, start=rest.start, copula=copula, state=state, hedged=hedged,
+        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, copula=copula, state=state, hedged=hedged,
         perfect=perfect, named=named, bare=bare,
     )  # fmt: skip
 
 
 def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple[str, str | None, Piece, bool]:
-    if first := _FIRST.match(rest.text):
+    if mine := _FIRST.match(rest.text):
         return (
             USER,
             None,
-            rest.tail(first.end() - (1 if first[0].lower() == "im" else 2 if first[0].lower() == "ive" else 0)),
+            rest.tail(mine.end() - (1 if mine[0].lower() == "im" else 2 if mine[0].lower() == "ive" else 0)),
             False,
         )
     if (kin := _KIN.match(rest.text)) and kin["kin"].lower() in KIN:
@@ -208,7 +212,7 @@ def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple
         first
         and not _LOVE_NOUN.match(rest.text)
         and re.match(
-            r"^(?:used to|started (?:at|working)|joined|relocated to|got (?:hired|promoted)|allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
+            r"^(?:used to|started (?:at|working)|joined|got an?|relocated to|got (?:hired|promoted)|allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
             rest.text,
             re.IGNORECASE,
         )

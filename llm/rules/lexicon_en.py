@@ -9,11 +9,11 @@ def _words(text: str) -> frozenset[str]:
 
 FEMALE = _words(
     "wife|girlfriend|mother|mom|mum|mommy|mummy|mama|grandmother|grandma|granny|nan|nana|sister|daughter|aunt|auntie|niece"
-    "|mother-in-law|sister-in-law|daughter-in-law|stepmother|stepdaughter|stepsister|granddaughter|fiancée|fiancee|ex-wife|ex-girlfriend"
+    "|mother-in-law|sister-in-law|daughter-in-law|stepmother|stepdaughter|stepsister|granddaughter|gf|missus|sis|fiancée|fiancee|ex-wife|ex-girlfriend"
 )
 MALE = _words(
     "husband|boyfriend|father|dad|daddy|papa|grandfather|grandpa|granddad|brother|son|uncle|nephew|father-in-law|brother-in-law"
-    "|son-in-law|stepfather|stepson|stepbrother|grandson|fiancé|fiance|ex-husband|ex-boyfriend"
+    "|son-in-law|stepfather|stepson|stepbrother|grandson|bf|hubby|bro|fiancé|fiance|ex-husband|ex-boyfriend"
 )
 ANYONE = _words(
     "partner|spouse|kid|child|baby|toddler|cousin|friend|best friend|bestie|colleague|coworker|co-worker|boss|manager|roommate"

@@ -15,7 +15,7 @@ from schemas.drafts import Polarity
 _CHANNEL = r"(?:e-?mails?|phone(?: calls?)?|telephone|calls?|texts?|text messages?|sms|whatsapp|wechat|telegram|signal|slack|teams|zoom|video calls?|live chat|chat|post|letters?|mail)"
 _REACH = re.compile(
     rf"^(?:please\s+|pls\s+|plz\s+|just\s+|always\s+|only\s+|kindly\s+|you\s+can\s+(?:always\s+|only\s+|best\s+)?|it's\s+(?:best|better|easier)\s+to\s+|better\s+to\s+|feel free to\s+|in (?:the )?future,?\s+|from now on,?\s+|going forward,?\s+)*"
-    rf"(?:contact|reach(?:\s+out\s+to)?|get\s+(?:hold\s+of|in\s+touch\s+with)|write\s+to|message|notify|update|send\s+(?:me\s+)?(?:updates|notifications|news|information|everything|messages)|keep\s+me\s+(?:updated|posted|informed)|get back to|reply to|respond to|inform|talk to|communicate with)(?:\s+(?:me|us))?\s+(?:only\s+|just\s+|instead\s+|best\s+|directly\s+|back\s+)?(?:by|via|on|through|over|using|with|in|at my)\s+(?:my\s+)?(?P<v>{_CHANNEL})\b",
+    rf"(?:contact|ping|dm|reach(?:\s+out\s+to)?|get\s+(?:hold\s+of|in\s+touch\s+with)|write\s+to|message|notify|update|send\s+(?:me\s+)?(?:updates|notifications|news|information|everything|messages)|keep\s+me\s+(?:updated|posted|informed)|get back to|reply to|respond to|inform|talk to|communicate with)(?:\s+(?:me|us))?\s+(?:only\s+|just\s+|instead\s+|best\s+|directly\s+|back\s+)?(?:by|via|on|through|over|using|with|in|at my)\s+(?:my\s+)?(?P<v>{_CHANNEL})\b",
     re.IGNORECASE,
 )
 _PREFER = re.compile(
@@ -47,6 +47,7 @@ _DO_NOT_REACH = re.compile(
     rf"^(?:(?:and|but|so)\s+)?(?:please\s+|pls\s+|just\s+)*(?:don'?t|do\s+not|never|stop|no\s+more|quit|avoid|no)\s+(?:ever\s+)?(?:(?P<v>e-?mail|text|message|whatsapp|call|phone|ring|slack|dm)(?:ing)?(?:\s+(?:me|us)|(?=\s*$))|(?:(?:contact|reach|messag|writ|notify|reply)(?:ing|e)?\s*(?:to\s+)?(?:me\s+|us\s+)?(?:by|via|on|through|over)|use|giv(?:e|ing) me|send(?:ing)? me|mak(?:e|ing))\s+(?:any\s+|the\s+|a\s+)?(?P<w>{_CHANNEL})|(?P<x>phone\s+calls?|calls|texts|emails|text messages|sms))\b(?P<rest>.*)$",
     re.IGNORECASE,
 )
+_PLAINLY = re.compile(r"^(?:please|just|only)\s+(?P<v>email|text|message)$", re.IGNORECASE)
 _NOT_BY = re.compile(
     rf"(?:^|,\s*|\s)(?:and\s+|but\s+)?(?P<q>(?:not|never|rather than|instead of|no|don't)\s+(?:by\s+|via\s+|on\s+|over\s+|through\s+|use\s+|the\s+)*(?P<v>{_CHANNEL}))\b(?=\s*(?:$|[,.;!]|please\b|calls?\b))",
     re.IGNORECASE,
@@ -230,7 +231,7 @@ def _contact(clause: Clause) -> Iterator[Finding]:
         return
     if clause.subject not in {USER, ""}:
         return
-    positive = _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text)
+    positive = _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text) or _PLAINLY.match(text)
     only = _ONLY.match(text)
     if positive and not (clause.hedged and not re.match(r"(?i)(?:it's|you can|please|the best)", text)):
         yield from _channel(clause, positive, "v", "+")
@@ -375,6 +376,9 @@ def _need(clause: Clause) -> Iterator[Finding]:
     if match["wish"] and (match["wish"].lower() != "want") != conditional:
         return
     rest = clause.whole.tail(match.end())
+    bought = match["buy"] and (_NEED_START.match(rest.text) or not re.search(r"\bget$", match["buy"], re.IGNORECASE))
+    if match["buy"] and (not bought or (re.match(r"like|love", match["buy"], re.IGNORECASE) and not conditional)):
+        return
     stated = (
         match["buy"]
         or match["seek"]

@@ -232,6 +232,11 @@ def _need(clause: Clause) -> Iterator[Finding]:
     if region is None:
         return
     value = re.sub(r"(?:了|吧|呢|啊|哈|哦|呀|，.*)$", "", region[0])
+    value = re.sub(
+        r"^(?:一?个|一?[台部款双副])?[\d一二两三四五六七八九十百千万]+(?:块钱?|元)?(?:左右|以内|上下|以下|出头)的",
+        "",
+        value,
+    )
     value = re.split(r"(?:，|,|预算|用来|来用|给我|送给|可以吗|怎么|，|的话)", value)[0].strip()
     if _NOT_NEED.match(value) or len(value) < 2 or re.search(r"[你您他她我]|吗|什么|怎么|多少", value):
         return
