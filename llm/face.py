@@ -40,10 +40,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A decoded answer and its price. The draft is well-formed; whether it is true is for `memory/verify.py`."""
+    """A decoded answer and its price. The draft is well-formed; whether it is true is for `memory/verify.py`.
+
+    `dropped` counts items that the model wrote too badly to be kept.
+    """
 
     draft: WindowDraft
     usage: Usage = field(default_factory=lambda: Usage(provider="offline", model="rules"))
+    dropped: int = 0
 
 
 class Model(Protocol):
@@ -67,7 +71,11 @@ class Embedder(Protocol):
     """Turns texts into vectors. `name` identifies the vector space: vectors of two names never mix."""
 
     name: str
-    dimensions: int
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One unit-length float32 vector per text, in order. Raises: ModelBusy, BadAnswer."""

@@ -25,6 +25,7 @@ class TurnView:
     procedure_version: int | None = None
     actor_id: str | None = None
     agent_id: str | None = None
+    thread_id: str | None = None
     ticket_id: str | None = None
     reply_to: UUID | None = None
     source: str | None = None

@@ -70,7 +70,10 @@ class Turn(SQLModel, table=True):
     """Something said. A turn belongs to exactly one window; one without is undigested."""
 
     __tablename__ = "turns"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (Index("ix_turns_session_order", "session_ref", "at", "event_id"),)
+    __table_args__ = (
+        Index("ix_turns_session_order", "session_ref", "at", "event_id"),
+        Index("ix_turns_thread_order", "tenant_id", "thread_id", "at", "event_id"),
+    )
 
     tenant_id: UUID = Field(primary_key=True)
     event_id: UUID = Field(primary_key=True)
@@ -124,6 +127,7 @@ class Session(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("tenant_id", "user_ref", "session_hash"),
         Index("ix_sessions_due", "due_at"),
+        Index("ix_sessions_thread", "tenant_id", "thread_id"),
     )
 
     id: UUID = Field(primary_key=True)
@@ -150,10 +154,13 @@ class Window(SQLModel, table=True):
     """Work on a session: the exact turns, who may work on them until when, and the stored answer."""
 
     __tablename__ = "windows"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (Index("ix_windows_state_due", "state", "next_try_at"),)
+    __table_args__ = (
+        Index("ix_windows_state_due", "state", "next_try_at"),
+        Index("ix_windows_tenant_due", "tenant_id", "state", "next_try_at"),
+    )
 
     id: UUID = Field(primary_key=True)
-    tenant_id: UUID = Field(index=True)
+    tenant_id: UUID
     user_ref: UUID = Field(index=True)
     session_ref: UUID = Field(index=True)
     state: str = Field(default=WindowState.WAITING, sa_type=String)
@@ -163,7 +170,7 @@ class Window(SQLModel, table=True):
     generation: int
     epoch: int = 0
     attempts: int = 0
-    lease_until: datetime | None = Field(default=None, sa_type=UtcTime)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcTime, index=True)
     next_try_at: datetime = Field(sa_type=UtcTime)
     answer: bytes | None = Field(default=None, sa_type=LargeBinary)
     usage: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)

@@ -87,8 +87,10 @@ class Evidence(SQLModel, table=True):
 
 
 class Fact(SQLModel, table=True):
-    """One version of a slot, on both time axes. A fold inserts versions and sets `superseded_at`, nothing else.
+    """One version of a slot, on both time axes. A fold inserts versions and sets `superseded_at` on those it replaces.
 
+    Of a row that stays it appends evidence, raises the confidence and moves `said_at`, the latest statement of it.
+    `strength` is the effective importance as the decay job last computed it from importance, times and uses.
     Current = `superseded_at` is null, `deleted_at` is null, and valid now.
     """
 
@@ -96,6 +98,7 @@ class Fact(SQLModel, table=True):
     __table_args__ = (
         Index("ix_facts_slot", "tenant_id", "slot_hash"),
         Index("ix_facts_user", "tenant_id", "user_ref", "superseded_at"),
+        Index("ix_facts_expires", "expires_at"),
     )
 
     id: UUID = Field(primary_key=True)
@@ -117,10 +120,12 @@ class Fact(SQLModel, table=True):
     valid_until: datetime | None = Field(default=None, sa_type=UtcTime)
     precision: str = "instant"
     tz: str | None = None
+    said_at: datetime = Field(sa_type=UtcTime)
     recorded_at: datetime = Field(sa_type=UtcTime)
     superseded_at: datetime | None = Field(default=None, sa_type=UtcTime)
     confidence: float
     importance: float
+    strength: float
     volatility: str = "stable"
     sensitivity: str = "normal"
     write_status: str = Field(sa_type=String)
@@ -159,9 +164,10 @@ class FactDecision(SQLModel, table=True):
 
 
 class Episode(SQLModel, table=True):
-    """What happened in one window of a session."""
+    """What happened in one window of a session. `strength` is the effective importance as decay last computed it."""
 
     __tablename__ = "episodes"  # pyright: ignore[reportAssignmentType]
+    __table_args__ = (Index("ix_episodes_expires", "expires_at"),)
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID
@@ -184,6 +190,7 @@ class Episode(SQLModel, table=True):
     ended_at: datetime = Field(sa_type=UtcTime)
     recorded_at: datetime = Field(sa_type=UtcTime)
     importance: float
+    strength: float
     confidence: float
     write_status: str = Field(default=WriteStatus.AUTO, sa_type=String)
     member_ids: list[str] = Field(default_factory=list[str], sa_type=Json)

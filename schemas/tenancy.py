@@ -13,7 +13,10 @@ from schemas.columns import Json, UtcTime
 
 
 class Tenant(SQLModel, table=True):
-    """An organisation. `hash_key` (32 bytes) keys every hash of personal text inside it."""
+    """An organisation. `hash_key` (32 bytes) keys every hash of personal text inside it.
+
+    `served_at` is when one of its windows was last claimed: the least recently served tenant is next.
+    """
 
     __tablename__ = "tenants"  # pyright: ignore[reportAssignmentType]
 
@@ -22,6 +25,7 @@ class Tenant(SQLModel, table=True):
     hash_key: bytes = Field(sa_type=LargeBinary)
     settings: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
     created_at: datetime = Field(sa_type=UtcTime)
+    served_at: datetime | None = Field(default=None, sa_type=UtcTime)
 
 
 class Key(SQLModel, table=True):

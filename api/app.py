@@ -1,0 +1,54 @@
+"""The HTTP API: `uvicorn api.app:create_app --factory`. One kit a process, opened at first need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from api import events, health, memories, operations, problems, recall
+from api.limits import BodyLimit
+from api.state import Held, close, warm
+from stores.kit import Kit
+from stores.settings import load_settings
+
+VERSION = "0.1.0"
+
+_TAGS = [
+    {"name": "events", "description": "What was said and done. Accepted means committed."},
+    {"name": "recall", "description": "What matters for the next turn, under a token budget."},
+    {"name": "memories", "description": "What is remembered, where it comes from, how it changed."},
+    {"name": "operations", "description": "Long work that was asked for."},
+    {"name": "probes", "description": "For orchestrators and Prometheus. No key."},
+]
+
+
+def create_app(kit: Kit | None = None) -> FastAPI:
+    """The application. Without a kit it opens this process's own, by the environment, at first need."""
+    settings = kit.settings if kit is not None else load_settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        warming = asyncio.create_task(warm(app))
+        yield
+        warming.cancel()
+        await close(app)
+
+    app = FastAPI(
+        title="Afterturn",
+        version=VERSION,
+        summary="Memory work that happens after the turn.",
+        description="Publish what was said, recall what matters. Every error is application/problem+json, "
+        "in English or Chinese by Accept-Language.",
+        openapi_tags=_TAGS,
+        lifespan=lifespan,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    )
+    app.state.held = Held(kit=kit)
+    app.add_middleware(BodyLimit, max_bytes=settings.api.max_body_bytes)
+    problems.install(app)
+    for router in (events.router, recall.router, memories.router, operations.router, health.router):
+        app.include_router(router)
+    return app

@@ -1,0 +1,49 @@
+"""Who asks: a bearer key, its tenant and its rights. Every path but the probes needs one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from api.problems import Unauthorized
+from api.state import kit_of
+from schemas.errors import Forbidden
+from stores.kit import Kit
+from stores.tenancy import KeyInfo, key_of_bearer
+
+_bearer = HTTPBearer(
+    scheme_name="key",
+    bearerFormat="at_<key id>_<secret>",
+    description="The agent's key (AFTERTURN_KEY). It fixes the tenant; its rights decide what it may do.",
+    auto_error=False,
+)
+
+
+def key_with(right: str) -> Callable[..., Awaitable[KeyInfo]]:
+    """A dependency: the caller's key, if it has the right.
+
+    Raises: Unauthorized without a valid key, Forbidden without the right, StoreBusy when it cannot be looked up.
+    """
+
+    async def key(
+        request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    ) -> KeyInfo:
+        if credentials is None:
+            raise Unauthorized
+        found = await asyncio.to_thread(_look_up, await kit_of(request.app), credentials.credentials)
+        found.require(right)
+        return found
+
+    return key
+
+
+def _look_up(kit: Kit, token: str) -> KeyInfo:
+    try:
+        with kit.db.read() as session:
+            return key_of_bearer(session, f"Bearer {token}")
+    except Forbidden as exc:
+        raise Unauthorized from exc

@@ -1,0 +1,152 @@
+"""POST /v1/events: the same events and the same ingest as on the broker's path. 202 means committed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Request
+from pydantic import BaseModel
+
+from afterturn.errors import BadEvent
+from afterturn.events import parse_event
+from afterturn.ids import uuid7
+from afterturn.wire import EventResult, EventsAccepted
+from api.auth import key_with
+from api.problems import RESPONSES, Refusal, reason_text, wanted_language
+from api.state import kit_of
+from schemas.errors import BadInput, NotFound
+from stores import ledger
+from stores.kit import Kit
+from stores.tenancy import KeyInfo
+from tasks.ingest import BatchInfo, Receipt, ingest_events
+
+router = APIRouter(prefix="/v1", tags=["events"])
+
+MAX_EVENTS = 1_000
+_BODY = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}, "minItems": 1}]},
+            "example": {
+                "kind": "turn",
+                "user_id": "u1",
+                "session_id": "s1",
+                "role": "user",
+                "content": "I moved to Lyon yesterday.",
+                "at": "2026-07-25T09:00:00+02:00",
+            },
+        }
+    },
+}
+
+
+class EventView(BaseModel):
+    """Where an event stands: stored, digested, applied, rejected, dead, ... with the reason where there is one."""
+
+    event_id: UUID
+    state: str
+    reason: str | None = None
+
+
+@router.post(
+    "/events",
+    status_code=202,
+    responses=RESPONSES,
+    openapi_extra={"requestBody": _BODY},
+    summary="Publish events",
+)
+async def publish(
+    request: Request,
+    key: Annotated[KeyInfo, Depends(key_with("publish"))],
+    idempotency_key: Annotated[
+        str | None,
+        Header(max_length=256, description="Names events that bring no event_id, so that a repeat is a duplicate."),
+    ] = None,
+) -> EventsAccepted:
+    """Takes one event or a list. Answers after the commit, one result an event, in order.
+
+    A bad event of a list is `rejected` with its field and reason, and the rest is kept. A single bad event is a 422.
+    An event without `event_id` is given one.
+    """
+    body = await request.body()
+    kit = await kit_of(request.app)
+    language = wanted_language(request.headers.get("accept-language", ""))
+    return await asyncio.to_thread(_publish, kit, key, body, idempotency_key, language)
+
+
+@router.get("/events/{event_id}", responses=RESPONSES, summary="Where an event stands")
+async def event(request: Request, event_id: UUID, key: Annotated[KeyInfo, Depends(key_with("publish"))]) -> EventView:
+    """The ledger's word on one event of the key's tenant."""
+    return await asyncio.to_thread(_state, await kit_of(request.app), key, event_id)
+
+
+def _publish(kit: Kit, key: KeyInfo, body: bytes, idempotency_key: str | None, language: str) -> EventsAccepted:
+    decoded = _decode(body)
+    is_single = not isinstance(decoded, list)
+    raw = [decoded] if is_single else cast("list[object]", decoded)
+    if not raw:
+        raise Refusal(422, "no_events")
+    if len(raw) > MAX_EVENTS:
+        raise Refusal(413, "too_many_events")
+    events = _named(raw, key, idempotency_key)
+    receipts = ingest_events(kit, key, events, batch=BatchInfo(producer=f"http:{key.key_id}", parks=False))
+    results = [_result(one, receipt, language) for one, receipt in zip(events, receipts, strict=True)]
+    if is_single and results[0].status == "rejected" and results[0].field is not None:
+        raise BadInput(results[0].field, results[0].reason or results[0].code or "", code=results[0].code)
+    return EventsAccepted(results=tuple(results))
+
+
+def _decode(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise Refusal(400, "malformed_json") from exc
+
+
+def _named(raw: Sequence[object], key: KeyInfo, idempotency_key: str | None) -> list[object]:
+    """The events, each with an id: its own, one that follows from the Idempotency-Key and its place, or a new one."""
+    named: list[object] = []
+    for place, one in enumerate(raw):
+        fields = cast("dict[str, Any]", one) if isinstance(one, dict) else None
+        if fields is None or fields.get("event_id") is not None:
+            named.append(cast("object", one))
+            continue
+        event_id = uuid7() if idempotency_key is None else _derived_id(key, idempotency_key, place)
+        named.append({**fields, "event_id": str(event_id)})
+    return named
+
+
+def _derived_id(key: KeyInfo, idempotency_key: str, place: int) -> UUID:
+    """Equal for equal keys and places; the place stands last, so that ids of one request keep its order."""
+    digest = hashlib.sha256(f"{key.tenant_id}|{idempotency_key}".encode()).digest()
+    raw = bytearray(digest[:12] + place.to_bytes(4, "big"))
+    # Version 8: an id of our own making. Source: RFC 9562, section 5.8.
+    raw[6] = (raw[6] & 0x0F) | 0x80
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    return UUID(bytes=bytes(raw))
+
+
+def _result(raw: object, receipt: Receipt, language: str) -> EventResult:
+    event_id = None if receipt.event_id is None else str(receipt.event_id)
+    if receipt.state in {"stored", "duplicate"}:
+        return EventResult(event_id=event_id, status="duplicate" if receipt.state == "duplicate" else "stored")
+    field, reason = receipt.field, receipt.code
+    try:
+        parse_event(raw)
+    except BadEvent as exc:
+        field, reason = exc.field, reason_text(exc.reason, language)
+    return EventResult(event_id=event_id, status="rejected", code=receipt.code, field=field, reason=reason)
+
+
+def _state(kit: Kit, key: KeyInfo, event_id: UUID) -> EventView:
+    with kit.db.read() as session:
+        known = ledger.look_up(session, key.tenant_id, [event_id]).get(event_id)
+    if known is None:
+        raise NotFound
+    return EventView(event_id=event_id, state=known.state, reason=known.reason)

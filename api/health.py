@@ -1,0 +1,125 @@
+"""Probes: /healthz (this process), /readyz (what it needs), /metrics (Prometheus). No key, and no text of anybody."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Literal
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import text
+
+from api.observed import observe
+from api.state import kit_of
+from schemas.errors import ServiceError
+from stores.kit import Kit
+from stores.sql import head_revision
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(tags=["probes"])
+
+CHECK_SECONDS = 2.0
+#: Without these nothing can be accepted. Without the others recall answers with less, and says so.
+_NEEDED = frozenset({"database", "migrations"})
+
+State = Literal["ok", "down", "behind"]
+
+
+class Health(BaseModel):
+    """This process answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Readiness(BaseModel):
+    """What this process needs. `degraded`: it takes events and answers recalls with what it has."""
+
+    status: Literal["ok", "degraded", "down"]
+    checks: dict[str, State]
+
+
+@router.get("/healthz", summary="Is this process alive?")
+async def healthz() -> Health:
+    """Yes, or no answer."""
+    return Health()
+
+
+@router.get("/readyz", responses={503: {"model": Readiness}}, summary="Can it do its work?")
+async def readyz(request: Request, response: Response) -> Readiness:
+    """503 only when events could not be accepted."""
+    checks = await _checks(request.app)
+    failed = {name for name, state in checks.items() if state != "ok"}
+    if failed & _NEEDED:
+        response.status_code = 503
+        response.headers["Retry-After"] = "2"
+        return Readiness(status="down", checks=checks)
+    return Readiness(status="degraded" if failed else "ok", checks=checks)
+
+
+@router.get("/metrics", response_class=Response, summary="Prometheus metrics")
+async def metrics(request: Request) -> Response:
+    """This process's counters, and gauges read from the stores at this moment."""
+    try:
+        await asyncio.to_thread(observe, await kit_of(request.app))
+    except ServiceError as exc:
+        # The counters are still worth showing; the gauges keep their last values.
+        logger.warning("metrics without stores code=%s", exc.code)
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _checks(app: FastAPI) -> dict[str, State]:
+    try:
+        kit = await kit_of(app)
+    except ServiceError as exc:
+        logger.warning("not ready code=%s", exc.code)
+        return {"database": "down", "migrations": "down", "broker": "down", "index": "down"}
+    checks: dict[str, Callable[[Kit], State]] = {
+        "database": _database,
+        "migrations": _migrations,
+        "broker": _broker,
+        "index": _index,
+    }
+    states = await asyncio.gather(*(_bounded(check, kit) for check in checks.values()))
+    return dict(zip(checks, states, strict=True))
+
+
+async def _bounded(check: Callable[[Kit], State], kit: Kit) -> State:
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(check, kit), CHECK_SECONDS)
+    except (TimeoutError, ServiceError, RedisError, OSError) as exc:
+        logger.warning("check failed check=%s error=%s", check.__name__.strip("_"), type(exc).__name__)
+        return "down"
+
+
+def _database(kit: Kit) -> State:
+    with kit.db.read() as session:
+        session.connection().execute(text("SELECT 1")).scalar_one()
+    return "ok"
+
+
+def _migrations(kit: Kit) -> State:
+    with kit.db.read() as session:
+        connection = session.connection()
+        if not connection.dialect.has_table(connection, "alembic_version"):
+            return "behind"
+        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return "ok" if found == head_revision() else "behind"
+
+
+def _broker(kit: Kit) -> State:
+    with Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  keyword arguments untyped
+        kit.settings.redis_url, socket_timeout=1.0, socket_connect_timeout=1.0
+    ) as client:
+        client.ping()  # pyright: ignore[reportUnknownMemberType]  keyword arguments untyped
+    return "ok"
+
+
+def _index(kit: Kit) -> State:
+    kit.index.open()
+    return "ok"

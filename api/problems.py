@@ -1,0 +1,183 @@
+"""Every refusal as problem+json (RFC 9457), in the caller's language. No answer ever quotes what was sent."""
+
+from __future__ import annotations
+
+import logging
+import math
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from afterturn.wire import Problem
+from api.phrases import DETAILS, REASONS, TITLES
+from schemas.errors import BadInput, BadSettings, Forbidden, NotFound, ServiceError, StaleClaim, Transient
+
+MEDIA_TYPE = "application/problem+json"
+
+logger = logging.getLogger(__name__)
+
+_STATUS: tuple[tuple[type[ServiceError], int], ...] = (
+    (BadInput, 422),
+    (Forbidden, 403),
+    (NotFound, 404),
+    (StaleClaim, 503),
+    (Transient, 503),
+    (BadSettings, 500),
+)
+_HTTP_CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    406: "not_acceptable",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+    422: "bad_input",
+    503: "store_busy",
+}
+RETRY_AFTER_SECONDS = 2
+
+_BODY = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": TITLES["en"][status], **_BODY}
+    for status in (400, 401, 403, 404, 413, 422, 503)
+}
+"""The refusals of a path that takes a key, for its OpenAPI entry."""
+
+
+class Unauthorized(Exception):
+    """No key, a malformed one, or one that is not (or no longer) known. Which of them, the caller is not told."""
+
+
+class Refusal(Exception):
+    """A refusal that HTTP itself makes: a body too large, a body that is no JSON."""
+
+    def __init__(self, status: int, code: str, *, field: str | None = None) -> None:
+        super().__init__(code)
+        self.status = status
+        self.code = code
+        self.field = field
+
+
+def install(app: FastAPI) -> None:
+    """Makes every error of the app a problem."""
+    app.add_exception_handler(ServiceError, _on_service_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Unauthorized, _on_unauthorized)
+    app.add_exception_handler(Refusal, _on_refusal)
+    app.add_exception_handler(Exception, _on_bug)
+
+
+def problem(
+    accept_language: str,
+    status: int,
+    code: str,
+    *,
+    detail: str | None = None,
+    field: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    request_id: str | None = None,
+) -> Response:
+    """A problem answer. Without `detail` the code's own sentence stands there."""
+    language = wanted_language(accept_language)
+    body = Problem(
+        type=f"urn:afterturn:problem:{code}",
+        title=TITLES[language].get(status, TITLES[language][500]),
+        status=status,
+        detail=detail if detail is not None else DETAILS[language].get(code, ""),
+        code=code,
+        field=field,
+        request_id=request_id,
+    )
+    content = body.model_dump_json(exclude_none=True)
+    return Response(
+        content, status, {"Content-Language": language, "Vary": "Accept-Language", **(headers or {})}, MEDIA_TYPE
+    )
+
+
+def wanted_language(accept_language: str) -> str:
+    """`zh` or `en`, whichever an Accept-Language header likes better; en when it says nothing of them."""
+    best, language = 0.0, "en"
+    for part in accept_language.split(","):
+        tag, _, weight = part.strip().partition(";")
+        name = tag.strip().lower().split("-")[0]
+        try:
+            quality = float(weight.strip().removeprefix("q=")) if weight else 1.0
+        except ValueError:
+            quality = 0.0
+        if name in TITLES and quality > best and math.isfinite(quality):
+            best, language = quality, name
+    return language
+
+
+def reason_text(reason: str, language: str) -> str:
+    """A reason of the contract in the caller's language, as it is when there is no translation."""
+    return REASONS.get(reason, reason) if language == "zh" else reason
+
+
+def validation_fault(errors: list[dict[str, object]]) -> tuple[str, str]:
+    """(field, reason) of the first of pydantic's errors, without the value."""
+    first = errors[0]
+    loc = [str(part) for part in cast("tuple[object, ...]", first.get("loc", ()))]
+    field = ".".join(loc[1:] if loc and loc[0] in {"body", "query", "path", "header"} else loc)
+    message = str(first.get("msg", "")).removeprefix("Value error, ")
+    return field, "is required" if first.get("type") == "missing" else message
+
+
+def _language_header(request: Request) -> str:
+    return request.headers.get("accept-language", "")
+
+
+def _on_service_error(request: Request, exc: Exception) -> Response:
+    error = cast("ServiceError", exc)
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+    headers: dict[str, str] = {}
+    detail: str | None = None
+    if isinstance(error, Transient):
+        seconds = error.retry_after_seconds or RETRY_AFTER_SECONDS
+        headers["Retry-After"] = str(max(1, math.ceil(seconds)))
+    elif isinstance(error, BadInput):
+        detail = f"{error.field}: {reason_text(error.reason, wanted_language(_language_header(request)))}"
+    if status == 500:
+        logger.error("request failed code=%s", error.code)
+    field = error.field if isinstance(error, BadInput) else None
+    return problem(_language_header(request), status, error.code, detail=detail, field=field, headers=headers)
+
+
+def _on_validation_error(request: Request, exc: Exception) -> Response:
+    errors = cast("list[dict[str, object]]", list(cast("RequestValidationError", exc).errors()))
+    if errors and errors[0].get("type") == "json_invalid":
+        return problem(_language_header(request), 400, "malformed_json")
+    field, reason = validation_fault(errors)
+    detail = f"{field}: {reason_text(reason, wanted_language(_language_header(request)))}"
+    return problem(_language_header(request), 422, "bad_input", detail=detail, field=field)
+
+
+def _on_http_error(request: Request, exc: Exception) -> Response:
+    error = cast("HTTPException", exc)
+    code = _HTTP_CODES.get(error.status_code, "error")
+    return problem(_language_header(request), error.status_code, code, headers=error.headers)
+
+
+def _on_unauthorized(request: Request, exc: Exception) -> Response:
+    headers = {"WWW-Authenticate": 'Bearer realm="afterturn"'}
+    return problem(_language_header(request), 401, "unauthorized", headers=headers)
+
+
+def _on_refusal(request: Request, exc: Exception) -> Response:
+    refusal = cast("Refusal", exc)
+    return problem(_language_header(request), refusal.status, refusal.code, field=refusal.field)
+
+
+def _on_bug(request: Request, exc: Exception) -> Response:
+    """A bug of ours: the caller gets an id to quote, the log gets the traceback under the same id."""
+    request_id = uuid.uuid4().hex
+    logger.error("request failed request_id=%s", request_id, exc_info=exc)
+    return problem(_language_header(request), 500, "internal", request_id=request_id)

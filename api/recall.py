@@ -1,0 +1,24 @@
+"""POST /v1/recall."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from afterturn.wire import Pack, RecallRequest
+from api.auth import key_with
+from api.problems import RESPONSES
+from api.state import guards_of, kit_of
+from stores.tenancy import KeyInfo
+from tasks import recall as task
+
+router = APIRouter(prefix="/v1", tags=["recall"])
+
+
+@router.post("/recall", responses=RESPONSES, summary="What matters for the next turn")
+async def recall(
+    request: Request, question: RecallRequest, key: Annotated[KeyInfo, Depends(key_with("recall"))]
+) -> Pack:
+    """A pack of memories under `budget_tokens`, within `deadline_ms`; `missing` names what could not be asked."""
+    return await task.recall(await kit_of(request.app), key, question, guards=await guards_of(request.app))

@@ -1,0 +1,68 @@
+"""What one API process holds: its kit, opened at first need, and recall's guards."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from fastapi import FastAPI
+
+from schemas.errors import ServiceError
+from stores.kit import Kit, close_process_kit, process_kit
+from stores.tokens import token_counter
+from tasks.recall import Guards
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Held:
+    """`kit` is given by a test or an embedding process, which then closes it; else it is this process's own."""
+
+    kit: Kit | None = None
+    guards: Guards | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+async def kit_of(app: FastAPI) -> Kit:
+    """The process's kit. Raises: BadSettings, StoreBusy."""
+    held: Held = app.state.held
+    if held.kit is not None:
+        return held.kit
+    return await asyncio.to_thread(process_kit)
+
+
+async def guards_of(app: FastAPI) -> Guards:
+    """The process's guards, made once."""
+    held: Held = app.state.held
+    if held.guards is None:
+        kit = await kit_of(app)
+        async with held.lock:
+            if held.guards is None:
+                model = kit.settings.llm.model_large
+                counter = await asyncio.to_thread(token_counter, model)
+                held.guards = Guards(counter=counter)
+    return held.guards
+
+
+async def warm(app: FastAPI) -> None:
+    """Loads what the first recall would wait for: the kit, the counter's vocabulary, the embedder's weights.
+
+    A failure is not the end: the store may come up later, and probes say that it is away.
+    """
+    try:
+        kit = await kit_of(app)
+        await guards_of(app)
+        await asyncio.to_thread(kit.embedder.embed, ["."])
+    except ServiceError as exc:
+        logger.warning("warm-up postponed code=%s", exc.code)
+
+
+async def close(app: FastAPI) -> None:
+    """Releases what this process opened."""
+    held: Held = app.state.held
+    if held.guards is not None:
+        held.guards.close()
+    if held.kit is None:
+        await asyncio.to_thread(close_process_kit)

@@ -1,0 +1,66 @@
+"""Rows become one sealed message: secrets masked, packed, compressed, sealed. Loaded by the sender's thread alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from afterturn.batches import encode_rows
+from afterturn.buffer import ROW_FIELDS, Row
+from afterturn.credentials import Credential, seal_key
+from afterturn.ids import uuid7
+from afterturn.masking import Json, mask, mask_json
+from afterturn.sealing import Sealer
+
+_MASKED_FIELDS = frozenset({"name", "tool", "what", "reason", "patch", "correction"})
+"""Fields beside the content in which people, models and tools write freely. Ids stay as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sealed batch. Sent again, it is this very blob."""
+
+    message_id: UUID
+    blob: str
+    event_count: int
+
+
+class Packer:
+    """Packs for one producer (one process). Not for two threads."""
+
+    def __init__(self, credential: Credential, producer: UUID) -> None:
+        self._sealer = Sealer(credential.key_id, seal_key(credential.secret), producer)
+        self._same: dict[str, object] = {"v": 1, "producer": str(producer)}
+        self.masked = 0
+
+    def pack(self, rows: Sequence[Row], clock_offset_ms: int | None) -> Message:
+        """The message of these events. Raises: ValueError when one of them cannot be encoded."""
+        extra_names = list(dict.fromkeys(name for row in rows if row[-1] for name in row[-1]))
+        payload = encode_rows(
+            (*ROW_FIELDS, *extra_names),
+            [self._cells(row, extra_names) for row in rows],
+            same=self._same,
+            sent_us=time.time_ns() // 1000,
+            clock_offset_ms=clock_offset_ms,
+        )
+        message_id = uuid7()
+        return Message(message_id, self._sealer.seal(message_id, payload), len(rows))
+
+    def _cells(self, row: Row, extra_names: Sequence[str]) -> list[object]:
+        cells: list[object] = list(row[:-1])
+        if content := row[-2]:
+            cells[-1], found = mask(content)
+            self.masked += len(found)
+        if extra_names:
+            extras = row[-1] or {}
+            cells += (self._extra(name, extras.get(name)) for name in extra_names)
+        return cells
+
+    def _extra(self, name: str, value: Json) -> Json:
+        if value is None or name not in _MASKED_FIELDS:
+            return value
+        masked, found = mask_json(value)
+        self.masked += len(found)
+        return masked

@@ -1,0 +1,210 @@
+"""Spans: which characters of a turn must not come back, and texts with them cut out.
+
+Rows are derived from the state of evidence and from the guard's flags; nothing is cut from what is stored. What was
+held back in a turn is held back everywhere: its neighbours' context, summaries, the raw tail and packs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from memory.timeline import order_of
+from schemas.decisions import EvidenceState, EvidenceView, FactVersion, Flag, HeldSpan
+
+HELD_STATES: frozenset[EvidenceState] = frozenset({"rejected", "pending", "retracted", "superseded", "forgotten"})
+RESTORED_BY_PAST = frozenset({"superseded", "retracted"})
+"""Reasons of spans that an as_of, between or past-tense question restores, marked as past. The others never return."""
+
+GAP = " … "
+_RETRACTING = frozenset({"retraction", "denial", "said_to_be_past"})
+_SHORT_WORDS, _SHORT_CHARS = 5, 40
+_REPEATED_CHARS = 4
+_STOP_HAN = frozenset("我你他她它您咱的了是在都也就和与或把被这那有没不要会能可吗呢吧啊请用户说已很还再")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_SENTENCE = re.compile(r"(?:[^。！？!?\n.]|\.(?!\s|$))+[。！？!?\n.]*")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+class Interval(Protocol):
+    """Anything with a begin and an end in characters: a flag, a held span, a row."""
+
+    @property
+    def start(self) -> int:
+        """First character."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """One past the last character."""
+        ...
+
+
+def evidence_states(
+    evidence: Sequence[EvidenceView], versions: Sequence[FactVersion], now: datetime
+) -> dict[UUID, EvidenceState]:
+    """Where each statement of one slot stands after its fold.
+
+    Shape: `versions` are the slot's rows without `superseded_at`. Statements about the past are `past`, and so are
+    retractions: what they say is still so.
+    """
+    tombstones = [order_of(one) for one in evidence if one.op == "forget" and one.write_status in {"auto", "approved"}]
+    last = max(tombstones, default=None)
+    return {one.id: _state(one, versions, now, forgotten=last is not None and order_of(one) < last) for one in evidence}
+
+
+def held_back(
+    evidence: Iterable[tuple[EvidenceView, EvidenceState]], flags: Mapping[UUID, Sequence[Flag]]
+) -> dict[UUID, tuple[HeldSpan, ...]]:
+    """The spans to hold back, per turn and in order.
+
+    Shape: statements with their states, and each turn's flags. A flagged sentence is held back, too, unless the flag
+    only asked for review and a statement in it was approved. Reasons: a state, or the flag's code.
+    """
+    spans: dict[UUID, set[HeldSpan]] = {}
+    approved: dict[UUID, list[tuple[int, int]]] = {}
+    for one, state in evidence:
+        start, end = one.quote_start, one.quote_start + len(one.quote)
+        if one.write_status == "approved":
+            approved.setdefault(one.event_id, []).append((start, end))
+        if state in HELD_STATES and end > start:
+            spans.setdefault(one.event_id, set()).add(HeldSpan(one.event_id, start, end, state, one.id))
+    for event_id, found in flags.items():
+        for flag in found:
+            released = any(flag.start < end and start < flag.end for start, end in approved.get(event_id, ()))
+            if flag.action != "pending" or not released:
+                spans.setdefault(event_id, set()).add(HeldSpan(event_id, flag.start, flag.end, flag.code))
+    return {event_id: tuple(sorted(held, key=_span_order)) for event_id, held in spans.items()}
+
+
+def cut(text: str, spans: Iterable[Interval]) -> str:
+    """The text without its held-back parts, a gap sign where something stood; "" when no letter is left.
+
+    What was cut does not stand elsewhere in the result either, if it is 4 characters or longer. Places outside the
+    text are clipped. Repeat: cutting the result again with no spans changes nothing.
+    """
+    merged = _merged(spans, len(text))
+    if not merged:
+        return text
+    parts = [text[start:end] for start, end in _between(merged, len(text))]
+    result = GAP.join(part.strip() for part in parts if part.strip())
+    held = sorted({text[start:end].strip() for start, end in merged}, key=len, reverse=True)
+    for words in held:
+        if len(words) >= _REPEATED_CHARS:
+            result = _without(result, words)
+    return result if any(char.isalnum() for char in result) else ""
+
+
+def held_values(text: str, spans: Iterable[Interval]) -> tuple[str, ...]:
+    """The words that spans hold back, for `mentions`."""
+    return tuple(text[start:end].strip() for start, end in _merged(spans, len(text)) if text[start:end].strip())
+
+
+def mentions(sentence: str, held: Iterable[str]) -> bool:
+    """Whether a sentence, tag or entity repeats a held-back value.
+
+    A short value counts when it stands in the sentence as a word (case, width and a plural s aside). A whole held-back
+    sentence counts when a telling word of it does: too much held back is better than a refused claim told again.
+    """
+    heard = _folded(sentence)
+    return any(_repeats(heard, _folded(value)) for value in held if value.strip())
+
+
+def without_mentions(text: str, held: Sequence[str]) -> str:
+    """A summary without the sentences that repeat held-back values."""
+    if not held:
+        return text
+    pieces = re.split(r"(?<=[。！？!?\n])|(?<=\.)\s+", text)
+    kept = [piece for piece in pieces if piece.strip() and not mentions(piece, held)]
+    joined = "".join(piece if _HAN.search(piece) else f"{piece.strip()} " for piece in kept)
+    return joined.strip()
+
+
+def echoes(text: str, held: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """The sentences [start, end) of a text that repeat a held-back value."""
+    return tuple(
+        (piece.start(), piece.end())
+        for piece in _SENTENCE.finditer(text)
+        if piece[0].strip() and mentions(piece[0], held)
+    )
+
+
+def _state(one: EvidenceView, versions: Sequence[FactVersion], now: datetime, *, forgotten: bool) -> EvidenceState:
+    if one.write_status == "rejected":
+        return "rejected"
+    if one.write_status == "pending_review":
+        return "pending"
+    if forgotten:
+        return "forgotten"
+    if one.op not in {"+", "-"}:
+        return "past"
+    holding = [version for version in versions if one.id in version.evidence_ids]
+    if any(version.valid_until is None or version.valid_until > now for version in holding):
+        return "current"
+    return "retracted" if any(version.rule_id in _RETRACTING for version in holding) else "superseded"
+
+
+def _span_order(span: HeldSpan) -> tuple[int, int, str, str]:
+    return (span.start, span.end, span.reason, str(span.evidence_id))
+
+
+def _merged(spans: Iterable[Interval], length: int) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((max(0, span.start), min(length, span.end)) for span in spans):
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _between(merged: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    starts = [0, *(end for _, end in merged)]
+    ends = [*(start for start, _ in merged), length]
+    return list(zip(starts, ends, strict=True))
+
+
+def _without(text: str, words: str) -> str:
+    gap = GAP if words not in GAP else ""
+    while words in text:
+        before, _, after = text.partition(words)
+        text = gap.join(part.strip() for part in (before, after) if part.strip())
+    return text
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").split())
+
+
+def _repeats(heard: str, value: str) -> bool:
+    if len(value) <= _SHORT_CHARS and len(value.split()) <= _SHORT_WORDS and not _is_long_han(value):
+        return _stands_in(value, heard)
+    words = {word for word in _WORD.findall(value) if word.isascii() and len(word) >= 5}
+    said = set(_WORD.findall(heard))
+    if any(len(word) >= 8 and word in said for word in words) or len(words & said) >= 2:
+        return True
+    return any(gram in heard for gram in _grams(value))
+
+
+def _is_long_han(value: str) -> bool:
+    return len(_HAN.findall(value)) > 8
+
+
+def _stands_in(value: str, heard: str) -> bool:
+    bare = value.strip(" .,;:!?。，；：！？\"'")
+    if not bare:
+        return False
+    forms = {bare, bare.removesuffix("s")} if len(bare) > 4 and bare.isascii() else {bare}
+    return any(re.search(rf"(?<![a-z0-9]){re.escape(form)}s?(?![a-z0-9])", heard) for form in forms)
+
+
+def _grams(value: str) -> set[str]:
+    runs = re.findall(r"[\u3400-\u9fff]{3,}", value)
+    grams = {run[at : at + 3] for run in runs for at in range(len(run) - 2)}
+    return {gram for gram in grams if not set(gram) & _STOP_HAN}

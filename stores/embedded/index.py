@@ -1,0 +1,162 @@
+"""The embedded hybrid index: `stores.index.Index` in SQLite files, for one machine and any number of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+
+from schemas.errors import BadInput, StoreBusy
+from schemas.indexing import Hit, IndexQuery, IndexRow
+from stores.embedded import packing, writing
+from stores.embedded.files import Files
+from stores.embedded.parts import PartCache
+from stores.embedded.searching import search
+
+# Rows of one transaction: about 20 ms, so that other writers and recall's neighbours wait no longer than that.
+CHUNK_ROWS = 128
+PAGE_ROWS = 1_000
+SEARCH_THREADS = 4
+
+
+class EmbeddedIndex:
+    """Keywords, vectors and filters of one installation under `folder`, one file a tenant.
+
+    `space` is the embedder's name: files of another one are refused. The first vector fixes a file's dimensions.
+    """
+
+    def __init__(self, folder: Path, *, space: str) -> None:
+        self._files = Files(folder, space=space)
+        self._cache = PartCache()
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = os.getpid()
+
+    def open(self) -> None:
+        """Checks every file. Repeat: harmless. Raises: BadSettings when one is of another embedder or layout."""
+        self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for tenant_id in self._files.tenants():
+            self._files.read(tenant_id, lambda _: None, empty=None)
+
+    def upsert(self, rows: Sequence[IndexRow]) -> None:
+        """Writes rows whole, each with its keywords and vector in one transaction. Repeat: harmless.
+
+        Raises: BadInput for rows of two tenants or a vector that does not fit (nothing is written); StoreBusy.
+        """
+        if not rows:
+            return
+        tenant_id = rows[0].tenant_id
+        if any(row.tenant_id != tenant_id for row in rows):
+            raise BadInput("rows", "are of more than one tenant")
+        # All are checked before the first chunk is written; the file's own length is checked inside of that.
+        vectors = [row.vector for row in rows if row.vector is not None]
+        packing.pack(range(len(vectors)), vectors, vectors[0].size if vectors else 1)
+        for start in range(0, len(rows), CHUNK_ROWS):
+            chunk = rows[start : start + CHUNK_ROWS]
+            self._files.write(tenant_id, lambda c, chunk=chunk: writing.put(c, chunk))
+
+    def delete(self, tenant_id: UUID, ids: Sequence[UUID]) -> None:
+        """Deletes for good. Repeat: harmless."""
+        if not self._files.path(tenant_id).is_file():
+            return
+        for start in range(0, len(ids), CHUNK_ROWS):
+            chunk = ids[start : start + CHUNK_ROWS]
+            self._files.write(tenant_id, lambda c, chunk=chunk: writing.remove(c, chunk))
+
+    def delete_user(self, tenant_id: UUID, user_ref: UUID) -> int:
+        """Deletes every row of a user in every scope; answers how many are left (0 when all is gone)."""
+        while found := self._files.read(
+            tenant_id, lambda c: writing.ids_of_user(c, user_ref, limit=CHUNK_ROWS), empty=[]
+        ):
+            self.delete(tenant_id, found)
+        return self._files.read(tenant_id, lambda c: writing.count_of_user(c, user_ref), empty=0)
+
+    def ids(self, tenant_id: UUID, user_ref: UUID | None = None) -> Iterator[tuple[UUID, int, bool]]:
+        """(id, row_version, has a vector) of every row, in id order. Each page is a snapshot of its own."""
+        after = b""
+        while True:
+            page = self._files.read(tenant_id, lambda c, a=after: writing.page(c, a, user_ref, PAGE_ROWS), empty=[])
+            for raw, row_version, has_vector in page:
+                yield UUID(bytes=raw), row_version, bool(has_vector)
+            if len(page) < PAGE_ROWS:
+                return
+            after = page[-1][0]
+
+    async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:
+        """Raw hits of all legs, unsorted between legs; every leg lists its best `limit` of the rows it may see.
+
+        Raises: StoreBusy when it cannot answer in time; BadInput for a vector that does not fit.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._threads(), self._search, query, deadline)
+        try:
+            return await asyncio.wait_for(work, timeout_seconds)
+        except TimeoutError as exc:
+            raise _late(timeout_seconds) from exc
+
+    def compact(self, tenant_id: UUID) -> None:
+        """Leaves nothing of deleted rows in the file or its journal: merges the keyword lists, empties the WAL.
+
+        Holds the file's write lock for about a second per 50 000 rows; for erasure and quiet hours.
+        """
+        if self._files.path(tenant_id).is_file():
+            self._files.write(tenant_id, writing.merge)
+            self._files.checkpoint(tenant_id)
+
+    def rebuild(self) -> None:
+        """Empties every file for the embedder set now; every record is owed to the index again by the caller."""
+        for tenant_id in self._files.tenants():
+            self._files.empty(tenant_id, writing.clear)
+        self._cache.clear()
+
+    def forget_cached(self) -> None:
+        """Empties this process's memory of parts; the next search reads the file."""
+        self._cache.clear()
+
+    def close(self) -> None:
+        """Releases threads and files. Repeat: harmless."""
+        pool, self._pool = self._pool, None
+        if pool is not None and self._pid == os.getpid():
+            pool.shutdown(wait=True, cancel_futures=True)
+        self._files.close()
+        self._cache.clear()
+
+    def _search(self, query: IndexQuery, deadline: float) -> list[Hit]:
+        started = time.monotonic()
+
+        def check() -> None:
+            if time.monotonic() > deadline:
+                raise _late(deadline - started)
+
+        check()
+        return self._files.read(
+            query.tenant_id,
+            lambda c: search(c, _unit(query), self._cache, check),
+            empty=[],
+        )
+
+    def _threads(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._pid != os.getpid():
+            self._pool = ThreadPoolExecutor(SEARCH_THREADS, thread_name_prefix="embedded-index")
+            self._pid = os.getpid()
+        return self._pool
+
+
+def _unit(query: IndexQuery) -> IndexQuery:
+    """The question with its vector at length 1; a vector without direction asks nothing."""
+    if query.vector is None:
+        return query
+    length = float(np.linalg.norm(query.vector))
+    unit = (query.vector / length).astype(np.float32) if 0.0 < length < float("inf") else None
+    return replace(query, vector=unit)
+
+
+def _late(timeout_seconds: float) -> StoreBusy:
+    return StoreBusy(f"index: no answer within {timeout_seconds * 1000:.0f} ms", code="index_deadline")

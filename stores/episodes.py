@@ -1,0 +1,120 @@
+"""Episodes as rows: one a window, later perhaps one for several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+from sqlalchemy import update
+from sqlmodel import Session, col, select
+
+from schemas.decisions import EpisodeView, Trend
+from schemas.drafts import Outcome, Sentiment
+from schemas.envelopes import disclose, disclose_json, enclose, enclose_json
+from schemas.tables import Episode
+from stores.sql import insert_once
+
+
+def add(
+    session: Session,
+    view: EpisodeView,
+    *,
+    episode_id: UUID,
+    tenant_id: UUID,
+    user_ref: UUID,
+    session_ref: UUID | None,
+    window_id: UUID | None,
+    recorded_at: datetime,
+    expires_at: datetime | None,
+    member_ids: Sequence[UUID] = (),
+) -> bool:
+    """Keeps an episode. False when its window has one already: nothing is changed then."""
+    row = Episode(
+        id=episode_id,
+        tenant_id=tenant_id,
+        user_ref=user_ref,
+        session_ref=session_ref,
+        window_id=window_id,
+        ticket_id=view.ticket_id,
+        agent_id=view.agent_id,
+        summary=enclose(view.summary),
+        outcome=view.outcome,
+        outcome_turn_ids=[str(event_id) for event_id in view.outcome_turn_ids],
+        sentiment=view.sentiment,
+        sentiment_trend=view.sentiment_trend,
+        tags=list(view.tags),
+        entities=enclose_json([list(entity) for entity in view.entities]),
+        procedure_name=view.procedure_name,
+        turn_ids=[str(event_id) for event_id in view.turn_ids],
+        language=view.language,
+        started_at=view.started_at,
+        ended_at=view.ended_at,
+        recorded_at=recorded_at,
+        importance=view.importance,
+        strength=view.importance,
+        confidence=view.confidence,
+        member_ids=[str(member_id) for member_id in member_ids],
+        expires_at=expires_at,
+    )
+    return bool(insert_once(session, Episode, [row]))
+
+
+def recent(session: Session, user_ref: UUID, *, limit: int) -> list[str]:
+    """The summaries of a user's newest live episodes."""
+    query = (
+        select(Episode.summary)
+        .where(Episode.user_ref == user_ref, col(Episode.deleted_at).is_(None))
+        .order_by(col(Episode.recorded_at).desc(), col(Episode.id).desc())
+        .limit(limit)
+    )
+    return [disclose(summary) for summary in session.exec(query)]
+
+
+def live(session: Session, tenant_id: UUID, user_ref: UUID) -> list[Episode]:
+    """A user's episodes that are neither deleted nor merged into another, oldest first."""
+    query = (
+        select(Episode)
+        .where(
+            Episode.tenant_id == tenant_id,
+            Episode.user_ref == user_ref,
+            col(Episode.deleted_at).is_(None),
+            col(Episode.consolidated_into).is_(None),
+        )
+        .order_by(col(Episode.started_at), col(Episode.id))
+    )
+    return list(session.exec(query))
+
+
+def view(row: Episode) -> EpisodeView:
+    """A row as the rules see it."""
+    entities = cast("list[list[str]]", disclose_json(row.entities))
+    return EpisodeView(
+        summary=disclose(row.summary),
+        outcome=cast("Outcome", row.outcome),
+        outcome_turn_ids=tuple(UUID(event_id) for event_id in row.outcome_turn_ids),
+        sentiment=cast("Sentiment", row.sentiment),
+        sentiment_trend=cast("Trend", row.sentiment_trend),
+        tags=tuple(row.tags),
+        entities=tuple((name, kind) for name, kind in entities),
+        procedure_name=row.procedure_name,
+        turn_ids=tuple(UUID(event_id) for event_id in row.turn_ids),
+        language=row.language,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        importance=row.importance,
+        confidence=row.confidence,
+        ticket_id=row.ticket_id,
+        agent_id=row.agent_id,
+    )
+
+
+def merge_into(session: Session, episode_ids: Sequence[UUID], into: UUID, *, now: datetime) -> None:
+    """Soft-deletes members of a merged episode; undone by clearing both columns until they are purged."""
+    statement = (
+        update(Episode)
+        .where(col(Episode.id).in_(episode_ids), col(Episode.deleted_at).is_(None))
+        .values(consolidated_into=into, deleted_at=now, row_version=col(Episode.row_version) + 1)
+    )
+    session.connection().execute(statement)

@@ -1,0 +1,141 @@
+"""What a use case is given: settings, stores, model, embedder, clock, ids. Once per process, never before a fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from afterturn.ids import uuid7
+from llm.config import EmbedConfig, ModelConfig
+from llm.face import Embedder, Model
+from llm.open import open_embedder, open_model
+from stores.clock import offset_seconds
+from stores.embedded import EmbeddedIndex
+from stores.hot import HotCache
+from stores.index import Index
+from stores.policies import Policies, policies_of
+from stores.settings import EmbedSettings, LlmSettings, Settings, load_settings
+from stores.sql import Database
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kit:
+    """Everything a use case needs. `clock` is the real one, aware UTC; `new_id` gives UUIDv7."""
+
+    settings: Settings
+    policies: Policies
+    db: Database
+    index: Index
+    hot: HotCache
+    model: Model
+    embedder: Embedder
+    clock: Callable[[], datetime]
+    new_id: Callable[[], UUID]
+
+    def world_now(self) -> datetime:
+        """The world's time: the real clock plus what eval or demo moved it by. Decay, expiry and `as_of` use it."""
+        with self.db.read() as session:
+            return self.clock() + timedelta(seconds=offset_seconds(session))
+
+    def close(self) -> None:
+        """Releases files, connections and threads. Repeat: harmless."""
+        self.index.close()
+        self.hot.close()
+        self.model.close()
+        self.embedder.close()
+        self.db.dispose()
+
+
+def open_kit(settings: Settings) -> Kit:
+    """A kit by the settings. Raises: BadSettings for an index of another embedder, StoreBusy for one out of reach."""
+    embedder = open_embedder(_embed_config(settings.embed))
+    index = _index(settings, embedder)
+    index.open()
+    return Kit(
+        settings=settings,
+        policies=policies_of(settings),
+        db=Database(settings.database_url),
+        index=index,
+        hot=HotCache(settings.redis_url),
+        model=open_model(_model_config(settings.llm)),
+        embedder=embedder,
+        clock=lambda: datetime.now(UTC),
+        new_id=uuid7,
+    )
+
+
+def process_kit() -> Kit:
+    """This process's kit by the environment, opened at the first call; a forked child opens its own."""
+    return _process.kit()
+
+
+def close_process_kit() -> None:
+    """Closes this process's kit if it was opened; the next call opens a new one."""
+    _process.close()
+
+
+class _Process:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kit: Kit | None = None
+        self._inherited: Kit | None = None
+
+    def kit(self) -> Kit:
+        with self._lock:
+            if self._kit is None:
+                self._kit = open_kit(load_settings())
+            return self._kit
+
+    def close(self) -> None:
+        with self._lock:
+            held, self._kit = self._kit, None
+        if held is not None:
+            held.close()
+
+    def after_fork(self) -> None:
+        """In the child: the parent's kit is kept, so that nothing closes it from here, and never used."""
+        self._lock = threading.Lock()
+        self._inherited, self._kit = self._kit, None
+
+
+_process = _Process()
+os.register_at_fork(after_in_child=_process.after_fork)
+
+
+def _index(settings: Settings, embedder: Embedder) -> Index:
+    return EmbeddedIndex(settings.home / "index", space=embedder.name)
+
+
+def _model_config(llm: LlmSettings) -> ModelConfig | None:
+    if llm.is_offline:
+        return None
+    return ModelConfig(
+        model_small=llm.model_small,
+        model_large=llm.model_large,
+        base_url=llm.base_url,
+        api_key=None if llm.api_key is None else llm.api_key.get_secret_value(),
+        structured=llm.structured,
+        max_tokens_param=llm.max_tokens_param,
+        max_tokens=llm.max_output_tokens,
+        extra_body=llm.extra_body,
+        thinking_off=llm.thinking_off,
+        timeout_seconds=llm.timeout_seconds,
+        connect_timeout_seconds=llm.connect_seconds,
+    )
+
+
+def _embed_config(embed: EmbedSettings) -> EmbedConfig | None:
+    if embed.is_offline:
+        return None
+    return EmbedConfig(
+        model=embed.model,
+        base_url=embed.base_url,
+        api_key=None if embed.api_key is None else embed.api_key.get_secret_value(),
+        dimensions=embed.dimensions,
+        batch=embed.batch_size,
+        timeout_seconds=embed.timeout_seconds,
+    )

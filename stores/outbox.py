@@ -1,0 +1,134 @@
+"""Index writes that are owed: written with the change itself, claimed, and gone only if nothing moved meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from sqlalchemy import CursorResult, and_, delete, exists, func, or_, select, text, update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from afterturn.ids import uuid7
+from schemas.tables import OutboxRow
+from stores.sql import database_now, upsert
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxCounts:
+    """How far the index is behind. `oldest_seconds` is the age of the oldest row, 0.0 when nothing is owed."""
+
+    owed: int
+    leased: int
+    failed: int
+    oldest_seconds: float
+
+
+def owe(
+    session: Session, *, tenant: UUID, user: UUID, kind: str, record_id: UUID, row_version: int, generation: int
+) -> None:
+    """Notes that the index must be told about a record.
+
+    Repeat: one row per record. A claim that is under way keeps its lease and finds the version moved.
+    """
+    owe_all(
+        session,
+        [{"tenant_id": tenant, "user_ref": user, "kind": kind, "record_id": record_id, "row_version": row_version}],
+        generation=generation,
+    )
+
+
+def owe_all(session: Session, records: Sequence[dict[str, Any]], *, generation: int) -> None:
+    """`owe` for many: records of {tenant_id, user_ref, kind, record_id, row_version}, each record once."""
+    now = database_now(session)
+    fixed = {"generation": generation, "attempts": 0, "epoch": 0, "next_try_at": now, "error_code": None}
+    upsert(
+        session,
+        OutboxRow,
+        [{"id": uuid7(), **record, **fixed, "created_at": now} for record in records],
+        key=["kind", "record_id"],
+        update=["row_version", "generation", "attempts", "next_try_at", "error_code"],
+    )
+
+
+def claim(session: Session, *, limit: int, lease_seconds: float) -> list[OutboxRow]:
+    """Takes up to `limit` due rows, oldest due first; their epoch and attempts are one higher, their lease runs.
+
+    Of a user with a running lease nothing is taken: one claim per user at a time. Commit at once, work afterwards.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        # Claims queue up here for their millisecond; SQLite's single writer gives the same. Without it two claims could
+        # take two rows of one user before either's lease can be seen.
+        session.connection().execute(text("SELECT pg_advisory_xact_lock(4119200418)"))
+    now = database_now(session)
+    other = aliased(OutboxRow)
+    due = (
+        select(OutboxRow)
+        .where(
+            col(OutboxRow.next_try_at) <= now,
+            ~exists().where(and_(col(other.user_ref) == col(OutboxRow.user_ref), col(other.lease_until) > now)),
+        )
+        .order_by(col(OutboxRow.next_try_at), col(OutboxRow.id))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    rows = list(session.scalars(due))
+    for row in rows:
+        row.epoch += 1
+        row.attempts += 1
+        row.lease_until = now + timedelta(seconds=lease_seconds)
+    session.flush()
+    return rows
+
+
+def settle(session: Session, row: OutboxRow) -> bool:
+    """Ends a claim that did its work: True when nothing is owed any more.
+
+    False when the record moved meanwhile (it is due again at once) or the claim has passed to another worker.
+    """
+    mine = and_(col(OutboxRow.id) == row.id, col(OutboxRow.epoch) == row.epoch)
+    unmoved = and_(col(OutboxRow.row_version) == row.row_version, col(OutboxRow.generation) == row.generation)
+    if _changed(session, delete(OutboxRow).where(mine, unmoved)):
+        return True
+    again = update(OutboxRow).where(mine).values(lease_until=None, next_try_at=database_now(session), attempts=0)
+    _changed(session, again)
+    return False
+
+
+def postpone(session: Session, row: OutboxRow, *, delay_seconds: float, error_code: str) -> bool:
+    """Ends a claim that failed: due again after the delay. False when the claim has passed to another worker."""
+    retry_at = database_now(session) + timedelta(seconds=delay_seconds)
+    mine = and_(col(OutboxRow.id) == row.id, col(OutboxRow.epoch) == row.epoch)
+    later = update(OutboxRow).where(mine).values(lease_until=None, next_try_at=retry_at, error_code=error_code)
+    return _changed(session, later) > 0
+
+
+def counts(session: Session) -> OutboxCounts:
+    """How much is owed, leased right now, and waiting after a failure."""
+    now = database_now(session)
+    owed, leased, failed, oldest = (
+        session.connection()
+        .execute(
+            select(
+                func.count(),
+                func.count().filter(col(OutboxRow.lease_until) > now),
+                func.count().filter(
+                    col(OutboxRow.error_code).is_not(None),
+                    or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now),
+                ),
+                func.min(col(OutboxRow.created_at)),
+            ).select_from(OutboxRow)
+        )
+        .one()
+    )
+    since = cast("datetime | None", oldest)
+    age = 0.0 if since is None else max(0.0, (now - since).total_seconds())
+    return OutboxCounts(owed=owed, leased=leased, failed=failed, oldest_seconds=age)
+
+
+def _changed(session: Session, statement: Any) -> int:
+    result = session.connection().execute(statement)
+    return cast("CursorResult[Any]", result).rowcount

@@ -1,0 +1,161 @@
+"""Sessions as rows: made once, added to in one step per transaction, ended once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from sqlalchemy import update
+from sqlmodel import Session, col, select
+
+from memory.windows import WindowPolicy, due_at
+from schemas.envelopes import enclose
+from schemas.tables import Session as SessionRow
+from schemas.tables import Tenant
+from stores.sql import insert_once
+from stores.tenancy import KeyInfo, hash_of
+
+
+@dataclass(slots=True, kw_only=True)
+class Arrivals:
+    """All that one transaction adds to one session. `received_at` is the database's clock, the `last_turn_at` an `at`.
+
+    `ended_at` is set when the session's end is among it.
+    """
+
+    tenant_id: UUID
+    user_ref: UUID
+    session_id: str
+    session_hash: str
+    received_at: datetime
+    agent_id: str | None = None
+    thread_id: str | None = None
+    ticket_id: str | None = None
+    turn_count: int = 0
+    token_count: int = 0
+    last_turn_at: datetime | None = None
+    ended_at: datetime | None = None
+    outcome: str | None = None
+
+    @property
+    def session_ref(self) -> UUID:
+        """The row's id."""
+        return session_ref(self.user_ref, self.session_hash)
+
+
+def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
+    """The tenant's keyed hash of a session's id, by which its row is found."""
+    return hash_of(tenant, "session", session_id)
+
+
+def session_ref(user_ref: UUID, session_hash: str) -> UUID:
+    """The id of a user's session: it follows from its keyed hash, so that the ledger can name it before it exists."""
+    return uuid5(user_ref, session_hash)
+
+
+def find(session: Session, ref: UUID) -> SessionRow | None:
+    """One session's row."""
+    return session.exec(select(SessionRow).where(SessionRow.id == ref)).one_or_none()
+
+
+def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) -> None:
+    """Makes the sessions that are new and adds what arrived; one row and one lock per session, in id order.
+
+    Raises: ValueError when two arrivals are of one session: the caller folds them first.
+    """
+    by_ref = {one.session_ref: one for one in sorted(arrivals, key=lambda one: one.session_ref)}
+    if not by_ref:
+        return
+    insert_once(session, SessionRow, [_new(one) for one in by_ref.values()])
+    rows = session.exec(
+        select(SessionRow)
+        .where(col(SessionRow.id).in_(list(by_ref)))
+        .order_by(col(SessionRow.id))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).all()
+    connection = session.connection()
+    for row in rows:
+        statement = update(SessionRow).where(col(SessionRow.id) == row.id).values(_added(row, by_ref[row.id], policy))
+        connection.execute(statement)
+
+
+def is_over(ended_at: datetime | None, last_turn_at: datetime | None) -> bool:
+    """Whether the session has ended and nothing was said after that; a late turn from before the end is no matter."""
+    return ended_at is not None and (last_turn_at is None or last_turn_at <= ended_at)
+
+
+def shared_threads(session: Session, tenant_id: UUID, thread_ids: Collection[str], user_ref: UUID) -> list[str]:
+    """Those of the threads in which another user talks, too."""
+    if not thread_ids:
+        return []
+    query = (
+        select(SessionRow.thread_id)
+        .where(
+            SessionRow.tenant_id == tenant_id,
+            col(SessionRow.thread_id).in_(thread_ids),
+            SessionRow.user_ref != user_ref,
+        )
+        .distinct()
+    )
+    return sorted(thread_id for thread_id in session.exec(query) if thread_id is not None)
+
+
+def due_now(session: Session, refs: Sequence[UUID], now: datetime) -> None:
+    """Makes these sessions due at `now` when anything in them waits, whatever their idle time says."""
+    statement = (
+        update(SessionRow)
+        .where(col(SessionRow.id).in_(list(refs)), col(SessionRow.first_undigested_at).is_not(None))
+        .values(due_at=now)
+    )
+    session.connection().execute(statement)
+
+
+def _new(one: Arrivals) -> SessionRow:
+    return SessionRow(
+        id=one.session_ref,
+        tenant_id=one.tenant_id,
+        user_ref=one.user_ref,
+        session_hash=one.session_hash,
+        session_id=enclose(one.session_id),
+        agent_id=one.agent_id,
+        thread_id=one.thread_id,
+        ticket_id=one.ticket_id,
+        last_received_at=one.received_at,
+        created_at=one.received_at,
+    )
+
+
+def _added(row: SessionRow, one: Arrivals, policy: WindowPolicy) -> dict[str, object]:
+    first = row.first_undigested_at or (one.received_at if one.turn_count else None)
+    tokens = row.undigested_tokens + one.token_count
+    last = max(row.last_received_at, one.received_at)
+    ended = _latest(row.ended_at, one.ended_at)
+    last_turn = _latest(row.last_turn_at, one.last_turn_at)
+    due = due_at(
+        first_undigested_at=first,
+        last_received_at=last,
+        undigested_tokens=tokens,
+        has_ended=is_over(ended, last_turn),
+        policy=policy,
+    )
+    return {
+        "agent_id": one.agent_id or row.agent_id,
+        "thread_id": one.thread_id or row.thread_id,
+        "ticket_id": one.ticket_id or row.ticket_id,
+        "turn_count": row.turn_count + one.turn_count,
+        "undigested_count": row.undigested_count + one.turn_count,
+        "undigested_tokens": tokens,
+        "first_undigested_at": first,
+        "last_received_at": last,
+        "last_turn_at": last_turn,
+        "due_at": due,
+        "ended_at": ended,
+        "outcome": one.outcome or row.outcome,
+    }
+
+
+def _latest(first: datetime | None, second: datetime | None) -> datetime | None:
+    return max((at for at in (first, second) if at is not None), default=None)

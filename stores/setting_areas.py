@@ -1,0 +1,174 @@
+"""The areas of the settings: one frozen class for each part of the service, with bounds and defaults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Days = Annotated[float, Field(gt=0, le=36_500)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Port = Annotated[int, Field(ge=0, le=65_535)]
+
+
+class Area(BaseModel):
+    """A group of settings that one part of the service reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class WeaviateSettings(Area):
+    """Where Weaviate is. Without `url` the embedded index is used. `grpc` is host:port, default port 50051."""
+
+    url: str | None = None
+    grpc: str | None = None
+    key: SecretStr | None = None
+    timeout_seconds: Seconds = 10
+
+
+class LlmSettings(Area):
+    """The model that digests. Without `base_url` and `api_key` the offline rules are used.
+
+    `structured` and `max_tokens_param` say how the server wants answers asked for; auto finds out by trying.
+    Units: timeout_seconds bounds one request; daily_tokens bounds one tenant (0: no bound).
+    """
+
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    model_small: str = "gpt-5-mini"
+    model_large: str = "gpt-5"
+    structured: Literal["auto", "json_schema", "json_object", "prompt"] = "auto"
+    max_tokens_param: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
+    max_output_tokens: Count = 4_096
+    extra_body: dict[str, Any] = Field(default_factory=dict[str, Any])
+    thinking_off: bool = False
+    timeout_seconds: Seconds = 60
+    connect_seconds: Seconds = 5
+    daily_tokens: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def is_offline(self) -> bool:
+        """No server is named: the rules answer."""
+        return self.base_url is None and self.api_key is None
+
+
+class EmbedSettings(Area):
+    """The embedder. Without `base_url` and `api_key` the offline embedder is used.
+
+    `dimensions` is sent only when set (few models accept it), and checked against the answer either way.
+    """
+
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    model: str = "text-embedding-3-small"
+    dimensions: Annotated[int, Field(ge=8, le=8_192)] | None = None
+    batch_size: Annotated[int, Field(ge=1, le=2_048)] = 64
+    timeout_seconds: Seconds = 30
+
+    @property
+    def is_offline(self) -> bool:
+        """No server is named: the wheel's own weights embed."""
+        return self.base_url is None and self.api_key is None
+
+
+class WindowSettings(Area):
+    """When a session's turns are due, and how often digestion tries.
+
+    Units: idle_seconds since the last receipt, max_wait_seconds since the first undigested one.
+    """
+
+    idle_seconds: Annotated[float, Field(ge=0, le=86_400)] = 90
+    max_wait_seconds: Seconds = 900
+    tokens: Annotated[int, Field(ge=100, le=200_000)] = 6_000
+    context_turns: Annotated[int, Field(ge=0, le=20)] = 2
+    max_attempts: Annotated[int, Field(ge=1, le=100)] = 6
+    write_margin_seconds: Seconds = 30
+
+
+class IngestSettings(Area):
+    """Bounds of what is taken in. Units: skew and ahead in seconds, sizes in bytes."""
+
+    max_skew_seconds: Seconds = 5
+    max_ahead_seconds: Seconds = 120
+    max_content_bytes: Count = 256_000
+    max_batch_bytes: Count = 8_000_000
+    max_batch_events: Count = 1_000
+
+
+class RecallSettings(Area):
+    """Defaults of a recall. Weights that are None keep the preset's."""
+
+    budget_tokens: Annotated[int, Field(ge=50, le=200_000)] = 800
+    deadline_ms: Annotated[int, Field(ge=10, le=60_000)] = 800
+    candidates: Annotated[int, Field(ge=1, le=1_000)] = 60
+    episodes: Annotated[int, Field(ge=0, le=50)] = 2
+    preset: Literal["default", "recency", "importance", "hybrid"] = "default"
+    vector_weight: Share | None = None
+    keyword_weight: Share | None = None
+    recency_weight: Share | None = None
+    importance_weight: Share | None = None
+    half_life_days: Days | None = None
+    index_moments: Literal["hybrid", "keyword", "off"] = "hybrid"
+    explore: Literal["share", "thompson", "off"] = "share"
+
+
+class RetentionSettings(Area):
+    """How long what is kept. Every term counts from the later of an item's time and its recording."""
+
+    turns_days: Days = 90
+    observations_days: Days = 30
+    episodes_days: Days = 90
+    facts_days: Days = 365
+    closed_facts_days: Days = 365
+    pending_days: Days = 30
+    dead_letters_days: Days = 30
+    answers_days: Days = 30
+    ledger_days: Days = 400
+    grace_days: Days = 30
+    keep_importance: Share = 0.3
+    max_extensions: Annotated[int, Field(ge=0, le=10)] = 2
+
+
+class StrengthSettings(Area):
+    """How importance fades, and when alike episodes become one."""
+
+    half_life_days: Days = 30
+    floor: Share = 0.1
+    form: Literal["exponential", "linear"] = "exponential"
+    similarity: Share = 0.85
+    min_cluster: Annotated[int, Field(ge=2, le=100)] = 3
+
+
+class WorkerSettings(Area):
+    """How the worker processes are cut.
+
+    `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved.
+    Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
+    """
+
+    slots: Annotated[int, Field(ge=2, le=256)] = 12
+    reserved_slots: Annotated[int, Field(ge=1, le=64)] = 4
+    sweep_seconds: Seconds = 2
+    upkeep_seconds: Seconds = 60
+    grace_seconds: Seconds = 10
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+class ApiSettings(Area):
+    """Where the HTTP API listens; host and port default to those of AFTERTURN_URL."""
+
+    host: str | None = None
+    port: Port | None = None
+    max_body_bytes: Count = 8_000_000
+
+
+class FlowerSettings(Area):
+    """The task monitor. Without `password` one is made in the data folder. Port 0 leaves Flower off."""
+
+    host: str = "127.0.0.1"
+    port: Port = 8_711
+    user: str = Field(default="afterturn", pattern=r"^[A-Za-z0-9._-]+$")
+    password: SecretStr | None = None
+    max_tasks: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000

@@ -1,0 +1,240 @@
+"""What an operator can set, and its default. The only reader of the environment; it knows no rule.
+
+Names are `AFTERTURN_<FIELD>` and `AFTERTURN_<AREA>_<FIELD>`: `settings.llm.base_url` is `AFTERTURN_LLM_BASE_URL`.
+Whoever wires a rule builds its policy from these values; a number that is None leaves the rule's own default alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, cast
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from schemas.errors import BadSettings
+from stores.setting_areas import (
+    ApiSettings,
+    Area,
+    EmbedSettings,
+    FlowerSettings,
+    IngestSettings,
+    LlmSettings,
+    RecallSettings,
+    RetentionSettings,
+    StrengthSettings,
+    WeaviateSettings,
+    WindowSettings,
+    WorkerSettings,
+)
+
+PREFIX = "AFTERTURN_"
+
+# sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.
+SOCKET_PATH_BYTES = 103
+
+
+def _home() -> Path:
+    return Path("~/.local/share/afterturn")
+
+
+def broker_socket(home: Path) -> Path:
+    """Where the embedded broker listens: in the data folder, or where its launcher recorded a shorter path."""
+    socket_path = home / "broker" / "valkey.sock"
+    record = home / "broker" / "socket-path"
+    if len(os.fsencode(socket_path)) > SOCKET_PATH_BYTES and record.is_file():
+        return Path(record.read_text("utf-8").strip())
+    return socket_path
+
+
+def embedded_broker_url(home: Path) -> str:
+    """The URL of the broker that is ours to start."""
+    return f"redis+socket://{quote(str(broker_socket(home)))}?virtual_host=0"
+
+
+def _broker_url(data: dict[str, Any]) -> str:
+    return embedded_broker_url(data["home"]) if "home" in data else ""
+
+
+def _database_url(data: dict[str, Any]) -> str:
+    return f"sqlite:///{data['home'] / 'afterturn.db'}" if "home" in data else ""
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set. Frozen; arguments win over the environment."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+    )
+
+    home: Path = Field(default_factory=_home, validate_default=True)
+    key: SecretStr | None = None
+    url: str = "http://127.0.0.1:8710"
+    broker_url: str = Field(default_factory=_broker_url, repr=False)
+    database_url: str = Field(default_factory=_database_url, repr=False)
+    lang: Literal["zh", "en"] | None = None
+    weaviate: WeaviateSettings = WeaviateSettings()
+    llm: LlmSettings = LlmSettings()
+    embed: EmbedSettings = EmbedSettings()
+    window: WindowSettings = WindowSettings()
+    ingest: IngestSettings = IngestSettings()
+    recall: RecallSettings = RecallSettings()
+    retention: RetentionSettings = RetentionSettings()
+    strength: StrengthSettings = StrengthSettings()
+    workers: WorkerSettings = WorkerSettings()
+    api: ApiSettings = ApiSettings()
+    flower: FlowerSettings = FlowerSettings()
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
+
+    @field_validator("url")
+    @classmethod
+    def _http(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("needs the form http://host:port")
+        return url.rstrip("/")
+
+    @field_validator("workers")
+    @classmethod
+    def _slots_left(cls, workers: WorkerSettings) -> WorkerSettings:
+        if workers.reserved_slots >= workers.slots:
+            raise ValueError("reserved_slots must be below slots")
+        return workers
+
+    @property
+    def has_embedded_broker(self) -> bool:
+        """The broker is ours to start."""
+        return self.broker_url == embedded_broker_url(self.home)
+
+    @property
+    def redis_url(self) -> str:
+        """The broker's URL as redis-py spells it. Raises: BadSettings when redis-py cannot take it."""
+        return redis_url(self.broker_url)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """The database is a file on this machine."""
+        return self.database_url.startswith("sqlite")
+
+    @property
+    def api_host(self) -> str:
+        """The address that the API binds."""
+        return self.api.host or urlsplit(self.url).hostname or "127.0.0.1"
+
+    @property
+    def api_port(self) -> int:
+        """The port that the API binds."""
+        parts = urlsplit(self.url)
+        default = 443 if parts.scheme == "https" else 80
+        return self.api.port if self.api.port is not None else parts.port or default
+
+    @property
+    def key_file(self) -> Path:
+        """Where the embedded installation keeps its own credential, mode 0600."""
+        return self.home / "key"
+
+    def credential(self) -> SecretStr | None:
+        """The credential to act with: AFTERTURN_KEY, else the data folder's key file."""
+        if self.key is not None:
+            return self.key
+        text = self.key_file.read_text("utf-8").strip() if self.key_file.is_file() else ""
+        return SecretStr(text) if text else None
+
+
+def locale_language() -> Literal["zh", "en"]:
+    """The language of the person at this terminal, as the locale says."""
+    told = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    return "zh" if told.lower().startswith("zh") else "en"
+
+
+def redis_url(broker_url: str) -> str:
+    """The URL in redis-py's spelling: kombu's `redis+socket:///path?virtual_host=0` is `unix:///path?db=0`."""
+    parts = urlsplit(broker_url)
+    if parts.scheme == "redis+socket":
+        database = dict(parse_qsl(parts.query)).get("virtual_host", "0").lstrip("/")
+        return f"unix://{parts.path}?db={database or 0}"
+    if parts.scheme not in {"redis", "rediss", "unix"}:
+        raise BadSettings("AFTERTURN_BROKER_URL: needs redis://, rediss:// or redis+socket://")
+    return broker_url
+
+
+def load_settings(**given: Any) -> Settings:
+    """Settings from the environment; arguments win.
+
+    Raises: BadSettings with the variable's name, never its value.
+    """
+    try:
+        return Settings(**given)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+        name = PREFIX + "_".join(str(part) for part in first["loc"][:2]).upper()
+        raise BadSettings(f"{name}: {first['msg']}") from None
+    except SettingsError:
+        # Its message names the field or the source only in prose, and its cause quotes the value.
+        raise BadSettings(f"{_broken_json()}: not valid JSON") from None
+
+
+def variables() -> Iterator[tuple[str, Any]]:
+    """Every variable with its default, in the order of declaration; a default that depends on others is None."""
+    for name, field in Settings.model_fields.items():
+        default: object = field.default
+        if isinstance(default, Area):
+            for inner, value in _fields(default).items():
+                yield f"{PREFIX}{name}_{inner}".upper(), value
+        else:
+            yield f"{PREFIX}{name}".upper(), None if field.is_required() or field.default_factory else default
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The variables that give another process these settings; secrets are in clear."""
+    found = {f"{PREFIX}HOME": str(settings.home)}
+    for name, field in Settings.model_fields.items():
+        value: object = getattr(settings, name)
+        if isinstance(value, Area):
+            unset = type(value)()
+            pairs = [(f"{name}_{inner}", given, getattr(unset, inner)) for inner, given in _fields(value).items()]
+        else:
+            pairs = [(name, value, None if field.default_factory else field.default)]
+        found |= {f"{PREFIX}{n}".upper(): _written(given) for n, given, default in pairs if given != default}
+    return found
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """AFTERTURN_* names that are set and that nothing reads: likely typing errors."""
+    known = {name for name, _ in variables()}
+    names = os.environ if environment is None else environment
+    return sorted(n for n in names if n.startswith(PREFIX) and n not in known and not n.startswith("AFTERTURN_TEST_"))
+
+
+def _fields(area: Area) -> dict[str, Any]:
+    return {name: getattr(area, name) for name in type(area).model_fields}
+
+
+def _written(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return json.dumps(value) if isinstance(value, (bool, dict)) else str(value)
+
+
+def _broken_json() -> str:
+    for name, default in variables():
+        if isinstance(default, dict) and name in os.environ:
+            try:
+                cast("object", json.loads(os.environ[name]))
+            except ValueError:
+                return name
+    return PREFIX + "*"

@@ -1,0 +1,112 @@
+"""Held-back parts of turns as rows: written and released with the evidence that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import update
+from sqlmodel import Session, col, select
+
+from schemas.decisions import HeldSpan
+from schemas.envelopes import disclose
+from schemas.tables import Evidence, Span, Turn
+from stores.sql import insert_once
+
+
+def hold(
+    session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[HeldSpan], *, new_id: Callable[[], UUID]
+) -> set[UUID]:
+    """Holds spans back; answers the turns that lost something new. Repeat: harmless."""
+    rows = [
+        Span(
+            id=new_id(),
+            tenant_id=tenant_id,
+            user_ref=user_ref,
+            event_id=span.event_id,
+            start=span.start,
+            end=span.end,
+            reason=span.reason,
+            evidence_id=span.evidence_id,
+        )
+        for span in spans
+    ]
+    fresh = {key[0] for key in insert_once(session, Span, rows)}
+    return {row.event_id for row in rows if row.id in fresh}
+
+
+def settle(
+    session: Session,
+    tenant_id: UUID,
+    user_ref: UUID,
+    evidence_ids: Sequence[UUID],
+    spans: Sequence[HeldSpan],
+    *,
+    new_id: Callable[[], UUID],
+    now: datetime,
+) -> set[UUID]:
+    """Makes `spans` all that these pieces of evidence hold back; answers the turns whose text changed by it."""
+    if not evidence_ids:
+        return hold(session, tenant_id, user_ref, spans, new_id=new_id)
+    wanted = {(span.event_id, span.start, span.end, span.reason) for span in spans}
+    there = session.exec(select(Span).where(Span.tenant_id == tenant_id, col(Span.evidence_id).in_(evidence_ids))).all()
+    touched: set[UUID] = set()
+    for row in there:
+        is_wanted = (row.event_id, row.start, row.end, row.reason) in wanted
+        if is_wanted != (row.released_at is None):
+            released_at = None if is_wanted else now
+            session.connection().execute(update(Span).where(col(Span.id) == row.id).values(released_at=released_at))
+            touched.add(row.event_id)
+    return touched | hold(session, tenant_id, user_ref, spans, new_id=new_id)
+
+
+def cuts(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, int]]]:
+    """The characters [start, end) of each turn that are held back now; turns without any are left out."""
+    return {
+        event_id: [(span.start, span.end) for span in found]
+        for event_id, found in held(session, tenant_id, event_ids).items()
+    }
+
+
+def held(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[HeldSpan]]:
+    """What is held back of each turn now, and why; turns without any are left out."""
+    found: dict[UUID, list[HeldSpan]] = {}
+    for start in range(0, len(event_ids), 500):
+        chunk = event_ids[start : start + 500]
+        query = select(Span).where(
+            Span.tenant_id == tenant_id, col(Span.event_id).in_(chunk), col(Span.released_at).is_(None)
+        )
+        for row in session.exec(query):
+            span = HeldSpan(row.event_id, row.start, row.end, row.reason, row.evidence_id)
+            found.setdefault(row.event_id, []).append(span)
+    return found
+
+
+def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple[str, ...]:
+    """What these turns must not tell, in words: values of held-back statements, and whole sentences that were flagged.
+
+    For texts that were made of the turns (a summary, its tags): whatever repeats one of them is left out.
+    """
+    found = held(session, tenant_id, event_ids)
+    if not found:
+        return ()
+    ids = [span.evidence_id for spans in found.values() for span in spans if span.evidence_id is not None]
+    rows = session.exec(select(Evidence).where(col(Evidence.id).in_(ids))).all()
+    values = [disclose(row.value) for row in rows]
+    flagged = {event_id: [span for span in spans if span.evidence_id is None] for event_id, spans in found.items()}
+    contents = {
+        row.event_id: disclose(row.content)
+        for row in session.exec(
+            select(Turn).where(
+                Turn.tenant_id == tenant_id, col(Turn.event_id).in_([e for e, s in flagged.items() if s])
+            )
+        )
+    }
+    sentences = [
+        contents[event_id][span.start : span.end].strip()
+        for event_id, spans in flagged.items()
+        if event_id in contents
+        for span in spans
+    ]
+    return tuple(dict.fromkeys([*values, *(text for text in sentences if text)]))

@@ -1,0 +1,364 @@
+"""SQL is the truth: one write transaction at a time, reads that never write, the database's own clock.
+
+The same code runs on SQLite and PostgreSQL. Nothing here knows a table.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from sqlalchemy import Connection, Engine, Pool, Table, create_engine, event, make_url, text
+from sqlalchemy import exc as sa_exc
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, SQLModel
+
+from schemas.errors import BadSettings, StoreBusy
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+BUSY_TIMEOUT_MS = 15_000
+MAX_ATTEMPTS = 8
+GIVE_UP_SECONDS = 40.0
+
+_MIGRATIONS = Path(__file__).resolve().parent.parent / "deploy" / "migrations"
+_FOLLOW_UPS = "after_commit"
+_WRITES = "afterturn_writes"
+
+# Primary result codes. BUSY and LOCKED pass by themselves; FULL, IOERR and CANTOPEN need somebody, but nothing is lost.
+_SQLITE_RETRY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_SQLITE_BUSY = _SQLITE_RETRY | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+_POSTGRES_RETRY = frozenset({"40001", "40P01", "55P03"})
+# Connection lost or refused, resources exhausted, server stopping. A commit may or may not have reached it.
+_POSTGRES_BUSY = ("08", "53", "57P")
+
+
+class HasDatabaseUrl(Protocol):
+    """Settings, as far as this module needs them."""
+
+    @property
+    def database_url(self) -> str:
+        """An SQLAlchemy URL."""
+        ...
+
+
+class Database:
+    """The way to one database. Cheap to make: it connects at first use, anew in every process after a fork."""
+
+    def __init__(
+        self, url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, give_up_seconds: float = GIVE_UP_SECONDS
+    ) -> None:
+        self.url = _checked(url)
+        self._busy_timeout_ms = busy_timeout_ms
+        self._give_up_seconds = give_up_seconds
+        self.is_sqlite = make_url(self.url).get_backend_name() == "sqlite"
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._pid = os.getpid()
+        self._inherited: list[Pool] = []
+
+    @property
+    def engine(self) -> Engine:
+        """This process's engine. After a fork the parent's connections are left alone, never closed and never used."""
+        if self._engine is not None and self._pid == os.getpid():
+            return self._engine
+        if self._pid != os.getpid():
+            # A lock that another thread of the parent held at the fork would never be released here.
+            self._lock = threading.Lock()
+        with self._lock:
+            if self._engine is not None and self._pid != os.getpid():
+                # Kept, so that collecting it does not close the parent's sockets and files from this side.
+                self._inherited.append(self._engine.pool)
+                self._engine.dispose(close=False)
+            if self._engine is None:
+                self._engine = _engine(self.url, self._busy_timeout_ms)
+            self._pid = os.getpid()
+        return self._engine
+
+    def write(self, fn: Callable[[Session], T]) -> T:
+        """What `fn` returns, once its one transaction is committed; then its follow-ups run, in order.
+
+        `fn` runs again from the start when the database was busy or chose it as a deadlock's victim, so everything it
+        does outside the session must be harmless to repeat. Objects it returns stay readable.
+        An exception of `fn` rolls back and passes through. One of a follow-up passes through too, though the write
+        stands: a follow-up that may fail catches its own errors.
+        Raises: StoreBusy when the database stays busy, is full or is away.
+        """
+        started = time.monotonic()
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                with Session(self.engine.execution_options(**{_WRITES: True}), expire_on_commit=False) as session:
+                    result = fn(session)
+                    session.commit()
+                    follow_ups = _follow_ups(session)
+                break
+            except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
+                spent = time.monotonic() - started
+                if not _is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= self._give_up_seconds:
+                    _raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
+                    raise
+                logger.info("write repeated attempt=%d reason=%s", attempt, _reason(exc))
+                time.sleep(random.uniform(0.0, min(1.0, 0.01 * 2**attempt)))  # noqa: S311  jitter, not a secret
+        for follow_up in follow_ups:
+            follow_up()
+        return result
+
+    @contextmanager
+    def read(self) -> Generator[Session, None, None]:
+        """A session over one snapshot that cannot write. Raises: StoreBusy; the database's error on a write."""
+        options: dict[str, Any] = {_WRITES: False}
+        if not self.is_sqlite:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        try:
+            with Session(self.engine.execution_options(**options), expire_on_commit=False, autoflush=False) as session:
+                yield session
+        except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
+            _raise_busy(exc, "read failed")
+            raise
+
+    def now(self, session: Session) -> datetime:
+        """The database's clock, aware UTC: leases, attempts and due times use it, whatever the world's clock says."""
+        return database_now(session)
+
+    def dispose(self) -> None:
+        """Closes this process's connections; the next use opens new ones. Repeat: harmless."""
+        if self._engine is not None:
+            self._engine.dispose(close=self._pid == os.getpid())
+
+
+def database_now(session: Session) -> datetime:
+    """The database's clock, aware UTC, to the millisecond at least."""
+    if session.get_bind().dialect.name == "sqlite":
+        stamp = session.connection().execute(text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")).scalar_one()
+        return datetime.fromisoformat(cast("str", stamp)).replace(tzinfo=UTC)
+    # now() is the transaction's start, which a wait for a lock leaves behind.
+    stamp = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
+    return cast("datetime", stamp).astimezone(UTC)
+
+
+def after_commit(session: Session, follow_up: Callable[[], object]) -> None:
+    """Runs `follow_up` once the session's transaction is committed; never when it is rolled back or repeated."""
+    session.info.setdefault(_FOLLOW_UPS, []).append(follow_up)
+
+
+def insert_once(
+    session: Session,
+    table: type[SQLModel],
+    rows: Sequence[SQLModel] | Sequence[Mapping[str, Any]],
+    *,
+    key: Sequence[str] = (),
+) -> list[tuple[Any, ...]]:
+    """Inserts the rows that break no unique key; the primary keys of those inserted, each as a tuple, in no order.
+
+    Mappings all have the same keys; columns left out take their default. Rows go in the order of `key`, the
+    unique key that may collide (the primary key by default), so that two writers of the same rows wait for each other
+    instead of locking each other out.
+    """
+    if not rows:
+        return []
+    target = _table(table)
+    keys = list(target.primary_key.columns)
+    statement = _insert(session, target).on_conflict_do_nothing().returning(*keys)
+    order = key or [column.name for column in keys]
+    found = session.connection().execute(statement, _sorted(rows, target, order))
+    return [tuple(row) for row in found.all()]
+
+
+def upsert(
+    session: Session,
+    table: type[SQLModel],
+    rows: Sequence[SQLModel] | Sequence[Mapping[str, Any]],
+    *,
+    key: Sequence[str],
+    update: Sequence[str] = (),
+    add: Sequence[str] = (),
+) -> None:
+    """Inserts rows; where one with the same `key` (a unique key) stands, sets `update` and adds to `add` columns.
+
+    Raises: ValueError when two of the rows share a key: the caller folds them first.
+    """
+    if not rows:
+        return
+    target = _table(table)
+    ordered = _sorted(rows, target, key)
+    if len({tuple(row[name] for name in key) for row in ordered}) != len(ordered):
+        msg = f"two rows of {target.name} share the key ({', '.join(key)})"
+        raise ValueError(msg)
+    statement = _insert(session, target)
+    changes: dict[str, Any] = {name: statement.excluded[name] for name in update}
+    changes |= {name: target.c[name] + statement.excluded[name] for name in add}
+    session.connection().execute(statement.on_conflict_do_update(index_elements=list(key), set_=changes), ordered)
+
+
+def upgrade(settings: HasDatabaseUrl | str) -> None:
+    """Brings the database to the newest revision. Repeat: harmless, also from several processes at once."""
+    from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
+
+    with _migrating(settings) as (config, _):
+        command.upgrade(config, "head")
+
+
+def current_revision(settings: HasDatabaseUrl | str) -> str | None:
+    """The revision the database is at; None for an empty one."""
+    from alembic.migration import MigrationContext  # noqa: PLC0415
+
+    with _migrating(settings) as (_, connection):
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def head_revision() -> str:
+    """The newest revision this build knows."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    if head is None:
+        msg = f"no migration stands in {_MIGRATIONS}"
+        raise BadSettings(msg)
+    return head
+
+
+@contextmanager
+def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connection], None, None]:
+    database = Database(settings if isinstance(settings, str) else settings.database_url)
+    config = _config()
+    try:
+        with database.engine.execution_options(**{_WRITES: True}).begin() as connection:
+            if not database.is_sqlite:
+                # Two services starting at once: the second waits and then finds nothing to do.
+                connection.execute(text("SELECT pg_advisory_xact_lock(4119200417)"))
+            config.attributes["connection"] = connection
+            yield config, connection
+    except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
+        _raise_busy(exc, "migration failed")
+        raise
+    finally:
+        database.dispose()
+
+
+def _config() -> Config:
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return config
+
+
+def _checked(url: str) -> str:
+    """The URL with its driver named. Raises: BadSettings."""
+    try:
+        parsed = make_url(url)
+    except sa_exc.ArgumentError as exc:
+        msg = "database_url: no SQLAlchemy URL"
+        raise BadSettings(msg) from exc
+    backend = parsed.get_backend_name()
+    if backend == "sqlite" and parsed.database not in (None, "", ":memory:"):
+        return url
+    if backend in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+    msg = f"database_url: a file of SQLite or PostgreSQL is needed, not {backend}"
+    raise BadSettings(msg)
+
+
+def _engine(url: str, busy_timeout_ms: int) -> Engine:
+    # hide_parameters: an error's text goes to logs, and parameters hold what users said.
+    engine = create_engine(url, hide_parameters=True, pool_size=5, max_overflow=25, pool_timeout=10.0)
+    if engine.dialect.name == "sqlite":
+        Path(str(engine.url.database)).parent.mkdir(parents=True, exist_ok=True)
+
+        def on_connect(connection: sqlite3.Connection, _record: object) -> None:
+            _prepare_sqlite(connection, busy_timeout_ms)
+
+        event.listen(engine, "connect", on_connect)
+        event.listen(engine, "begin", _on_sqlite_begin)
+    return engine
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, busy_timeout_ms: int) -> None:
+    # The driver would begin lazily and deferred, and then fail where it upgrades a read to a write.
+    connection.isolation_level = None
+    for pragma in (
+        f"busy_timeout = {busy_timeout_ms}",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        "foreign_keys = ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _on_sqlite_begin(connection: Connection) -> None:
+    writes = bool(connection.get_execution_options().get(_WRITES, True))
+    connection.exec_driver_sql(f"PRAGMA query_only = {0 if writes else 1}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _follow_ups(session: Session) -> list[Callable[[], object]]:
+    return cast("list[Callable[[], object]]", session.info.get(_FOLLOW_UPS, []))
+
+
+def _table(model: type[SQLModel]) -> Table:
+    return cast("Table", cast("Any", model).__table__)
+
+
+def _insert(session: Session, target: Table) -> sqlite.Insert | postgresql.Insert:
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    return sqlite.insert(target) if is_sqlite else postgresql.insert(target)
+
+
+def _sorted(
+    rows: Sequence[SQLModel] | Sequence[Mapping[str, Any]], target: Table, key: Sequence[str]
+) -> list[dict[str, Any]]:
+    names = [column.name for column in target.columns]
+    mappings = [
+        {name: getattr(row, name) for name in names} if isinstance(row, SQLModel) else dict(row) for row in rows
+    ]
+    return sorted(mappings, key=lambda row: tuple(row[name] for name in key))
+
+
+def _is_retryable(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> bool:
+    origin = exc.orig if isinstance(exc, sa_exc.DBAPIError) else None
+    if isinstance(origin, sqlite3.Error):
+        return _sqlite_code(origin) in _SQLITE_RETRY
+    return getattr(origin, "sqlstate", None) in _POSTGRES_RETRY
+
+
+def _is_busy(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> bool:
+    if isinstance(exc, sa_exc.TimeoutError) or exc.connection_invalidated or _is_retryable(exc):
+        return True
+    if isinstance(exc.orig, sqlite3.Error):
+        return _sqlite_code(exc.orig) in _SQLITE_BUSY
+    # A server that was never reached has sent no code.
+    state: str | None = getattr(exc.orig, "sqlstate", None)
+    return isinstance(exc, sa_exc.OperationalError) and (state is None or state.startswith(_POSTGRES_BUSY))
+
+
+def _raise_busy(exc: sa_exc.DBAPIError | sa_exc.TimeoutError, what: str) -> None:
+    if _is_busy(exc):
+        msg = f"database: {what} ({_reason(exc)})"
+        raise StoreBusy(msg) from exc
+
+
+def _sqlite_code(origin: sqlite3.Error) -> int:
+    # Made by sqlite3 itself, without SQLite, an error carries no code.
+    return int(getattr(origin, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def _reason(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> str:
+    origin = exc.orig if isinstance(exc, sa_exc.DBAPIError) else None
+    code = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
+    return str(code or type(origin or exc).__name__)

@@ -1,0 +1,222 @@
+"""Who is there: tenants, the keys of their agents, and their users by keyed hash."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, select
+from sqlmodel import Session, col
+
+from afterturn.credentials import (
+    bearer_hash,
+    bearer_matches,
+    generate_credential,
+    parse_bearer,
+    parse_credential,
+    seal_key,
+)
+from afterturn.errors import BadCredential
+from afterturn.ids import uuid7
+from schemas.envelopes import enclose, keyed_hash
+from schemas.errors import BadInput, Forbidden, NotFound
+from schemas.tables import Key, Tenant, User
+from stores.sql import insert_once
+
+RIGHTS = frozenset({"publish", "recall", "staff", "review", "erase", "admin"})
+
+HASH_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyInfo:
+    """Whom a credential stands for and what it may do. `agent_id` is None when the key fixes no agent."""
+
+    tenant_id: UUID
+    key_id: str
+    agent_id: str | None
+    rights: frozenset[str]
+    hash_key: bytes = field(repr=False)
+
+    def require(self, right: str) -> None:
+        """Raises: Forbidden when the key lacks the right."""
+        if right not in self.rights:
+            msg = f"key {self.key_id} lacks the right {right}"
+            raise Forbidden(msg)
+
+
+def create_tenant(
+    session: Session,
+    name: str,
+    *,
+    tenant_id: UUID | None = None,
+    settings: Mapping[str, Any] | None = None,
+    now: datetime | None = None,
+) -> Tenant:
+    """A new organisation with a hash key of its own. Raises: BadInput when the name is empty or taken."""
+    if not name.strip():
+        raise BadInput("name", "a tenant needs one")
+    tenant = Tenant(
+        id=tenant_id or uuid7(),
+        name=name,
+        hash_key=secrets.token_bytes(HASH_KEY_BYTES),
+        settings=dict(settings or {}),
+        created_at=now or datetime.now(UTC),
+    )
+    if not insert_once(session, Tenant, [tenant]):
+        raise BadInput("name", "another tenant has it already", code="name_taken")
+    return session.get_one(Tenant, tenant.id)
+
+
+def find_tenant(session: Session, name: str) -> Tenant | None:
+    """The tenant of that name."""
+    return session.scalars(select(Tenant).where(col(Tenant.name) == name)).one_or_none()
+
+
+def create_key(
+    session: Session, tenant: Tenant, rights: Iterable[str], agent_id: str | None = None, *, now: datetime | None = None
+) -> tuple[Key, str]:
+    """A new key and its credential, which exists nowhere else: show it once. Raises: BadInput for an unknown right."""
+    wanted = frozenset(rights)
+    if not wanted or wanted - RIGHTS:
+        raise BadInput("rights", f"one or more of {', '.join(sorted(RIGHTS))}")
+    credential = generate_credential()
+    key = Key(
+        id=credential.key_id,
+        tenant_id=tenant.id,
+        agent_id=agent_id,
+        rights=sorted(wanted),
+        bearer_hash=bearer_hash(credential.secret),
+        seal_key=seal_key(credential.secret),
+        created_at=now or datetime.now(UTC),
+    )
+    session.add(key)
+    session.flush()
+    return key, credential.text()
+
+
+def key_of_bearer(session: Session, bearer: str) -> KeyInfo:
+    """Whom a bearer token stands for; `Bearer at_...` and the bare credential both do.
+
+    Raises: Forbidden, in the same words for a malformed, unknown, wrong and revoked one.
+    """
+    try:
+        credential = parse_credential(bearer) if bearer.startswith("at_") else parse_bearer(bearer)
+    except BadCredential as exc:
+        raise _refused() from exc
+    key = session.get(Key, credential.key_id)
+    if key is None or not bearer_matches(credential.secret, key.bearer_hash) or key.revoked_at is not None:
+        raise _refused()
+    return _info(session, key)
+
+
+def key_info(session: Session, key_id: str) -> KeyInfo:
+    """Whom a key stands for, by its id alone: for a batch that has opened under it. Raises: Forbidden."""
+    return _info(session, _living(session, key_id))
+
+
+def seal_key_of(session: Session, key_id: str) -> bytes:
+    """The key (32 bytes) that opens batches of this credential. Raises: Forbidden when unknown or revoked."""
+    return _living(session, key_id).seal_key
+
+
+def revoke(session: Session, key_id: str, *, now: datetime | None = None) -> None:
+    """Ends a key for good. Repeat: keeps the first time. Raises: NotFound."""
+    key = session.get(Key, key_id)
+    if key is None:
+        msg = f"no key {key_id}"
+        raise NotFound(msg)
+    if key.revoked_at is None:
+        key.revoked_at = now or datetime.now(UTC)
+        session.flush()
+
+
+def hash_of(tenant: Tenant | KeyInfo, *parts: str) -> str:
+    """The tenant's own keyed hash of texts: equal texts meet by it, and outside the tenant it says nothing."""
+    return keyed_hash(tenant.hash_key, *parts)
+
+
+def user_hash(tenant: Tenant | KeyInfo, user_id: str) -> str:
+    """The hash a user's row is found by."""
+    return hash_of(tenant, "user", user_id)
+
+
+def ensure_users(
+    session: Session, tenant: Tenant | KeyInfo, user_ids: Iterable[str], *, now: datetime | None = None
+) -> dict[str, User]:
+    """The rows of users as agents name them, new where needed, locked until the transaction ends.
+
+    Locks are taken in id order and new rows in hash order, so that two writers never wait for each other in a ring.
+    """
+    by_hash = {user_hash(tenant, user_id): user_id for user_id in user_ids}
+    known = set(session.scalars(_by_hash(tenant, by_hash).with_only_columns(col(User.user_hash))))
+    created_at = now or datetime.now(UTC)
+    fresh = [
+        _new_user(tenant, digest, user_id, created_at) for digest, user_id in by_hash.items() if digest not in known
+    ]
+    insert_once(session, User, fresh, key=["tenant_id", "user_hash"])
+    locked = _by_hash(tenant, by_hash).order_by(col(User.id)).with_for_update()
+    found = session.scalars(locked.execution_options(populate_existing=True))
+    return {by_hash[user.user_hash]: user for user in found}
+
+
+def find_user(session: Session, tenant: Tenant | KeyInfo, user_id: str) -> User | None:
+    """A user's row, not locked; None for one that was never heard of."""
+    return session.scalars(_by_hash(tenant, [user_hash(tenant, user_id)])).one_or_none()
+
+
+def lock_users(session: Session, tenant_id: UUID, refs: Iterable[UUID]) -> dict[UUID, User]:
+    """The rows of users by their ids, read anew and locked in id order until the transaction ends."""
+    wanted = (
+        select(User)
+        .where(col(User.tenant_id) == tenant_id, col(User.id).in_(set(refs)))
+        .order_by(col(User.id))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return {user.id: user for user in session.scalars(wanted)}
+
+
+def _by_hash(tenant: Tenant | KeyInfo, hashes: Iterable[str]) -> Select[User]:
+    return select(User).where(col(User.tenant_id) == _tenant_id(tenant), col(User.user_hash).in_(list(hashes)))
+
+
+def _new_user(tenant: Tenant | KeyInfo, digest: str, user_id: str, created_at: datetime) -> User:
+    ref = uuid7()
+    return User(
+        id=ref,
+        tenant_id=_tenant_id(tenant),
+        user_hash=digest,
+        user_id=enclose(user_id),
+        root_id=ref,
+        created_at=created_at,
+    )
+
+
+def _tenant_id(tenant: Tenant | KeyInfo) -> UUID:
+    return tenant.id if isinstance(tenant, Tenant) else tenant.tenant_id
+
+
+def _living(session: Session, key_id: str) -> Key:
+    key = session.get(Key, key_id)
+    if key is None or key.revoked_at is not None:
+        raise _refused()
+    return key
+
+
+def _info(session: Session, key: Key) -> KeyInfo:
+    return KeyInfo(
+        tenant_id=key.tenant_id,
+        key_id=key.id,
+        agent_id=key.agent_id,
+        rights=frozenset(key.rights),
+        hash_key=session.get_one(Tenant, key.tenant_id).hash_key,
+    )
+
+
+def _refused() -> Forbidden:
+    return Forbidden("the key is not valid", code="bad_key")

@@ -1,0 +1,182 @@
+"""Turns as rows, opened into values in the order of their conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, or_, update
+from sqlmodel import Session, col, select
+
+from memory.turns import TurnView
+from memory.windows import TurnSize, in_order
+from schemas.envelopes import disclose, disclose_json
+from schemas.tables import Observation, Turn
+from stores.sql import insert_once
+
+_IDS_PER_QUERY = 500
+
+
+class Neighbours(NamedTuple):
+    """The turns right before and right after one, in its session."""
+
+    previous: TurnView | None
+    next: TurnView | None
+
+
+def add(session: Session, rows: Sequence[Turn], observations: Sequence[Observation] = ()) -> None:
+    """Keeps new turns, undigested, and their tools' payloads. Repeat: a turn that is there stays as it is."""
+    insert_once(session, Turn, rows)
+    insert_once(session, Observation, observations)
+
+
+def views(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[TurnView]:
+    """The turns with these ids that are still there, in conversation order, opened.
+
+    A tool's turn carries its payload as content as long as the observation is kept, and no content after that.
+    """
+    rows = _rows(session, tenant_id, ids)
+    payloads = _payloads(session, tenant_id, [row.event_id for row in rows if row.role == "tool"])
+    return in_order(view(row, payloads.get(row.event_id)) for row in rows)
+
+
+def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 2) -> list[TurnView]:
+    """Up to `count` turns of the same session that come right before the first of `ids`: read-only context, in order.
+
+    Turns of `ids` themselves are left out (a reply may stand after its target and be dated before it).
+    """
+    rows = _rows(session, tenant_id, ids)
+    if not rows or count <= 0:
+        return []
+    first = min(rows, key=lambda row: (row.at, row.event_id))
+    query = (
+        select(Turn)
+        .where(
+            Turn.session_ref == first.session_ref,
+            Turn.tenant_id == tenant_id,
+            _earlier(first),
+        )
+        .order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
+        .limit(count)
+    )
+    return in_order(view(row) for row in session.exec(query))
+
+
+def neighbours(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, Neighbours]:
+    """For each turn that is there, the one before and the one after it, by (at, event_id).
+
+    In its session; of a turn in a thread, in that thread, whoever said them: a reply and its question are neighbours.
+    """
+    return {
+        row.event_id: Neighbours(_nearest(session, row, earlier=True), _nearest(session, row, earlier=False))
+        for row in _rows(session, tenant_id, event_ids)
+    }
+
+
+def tail(session: Session, tenant_id: UUID, session_ref: UUID, *, limit: int) -> list[TurnView]:
+    """The last `limit` turns of a session, in order."""
+    query = (
+        select(Turn)
+        .where(Turn.session_ref == session_ref, Turn.tenant_id == tenant_id)
+        .order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
+        .limit(limit)
+    )
+    return in_order(view(row) for row in session.exec(query))
+
+
+def undigested(session: Session, session_ref: UUID, *, limit: int | None = None) -> list[Turn]:
+    """Rows of a session that belong to no window yet, by (at, event_id)."""
+    query = (
+        select(Turn)
+        .where(Turn.session_ref == session_ref, col(Turn.window_id).is_(None))
+        .order_by(col(Turn.at), col(Turn.event_id))
+    )
+    return list(session.exec(query if limit is None else query.limit(limit)))
+
+
+def sizes(rows: Iterable[Turn]) -> list[TurnSize]:
+    """The rows as `memory.windows.cut` wants them."""
+    return [TurnSize(row.event_id, row.at, row.token_count, row.reply_to) for row in rows]
+
+
+def assign(session: Session, tenant_id: UUID, ids: Sequence[UUID], window_id: UUID) -> int:
+    """Puts turns into a window; answers how many were in none before."""
+    assigned = 0
+    for chunk in _chunks(ids):
+        statement = (
+            update(Turn)
+            .where(col(Turn.tenant_id) == tenant_id, col(Turn.event_id).in_(chunk), col(Turn.window_id).is_(None))
+            .values(window_id=window_id)
+        )
+        assigned += session.connection().execute(statement).rowcount
+    return assigned
+
+
+def view(row: Turn, payload: str | None = None) -> TurnView:
+    """A row as rules see it, with a tool's payload in place of its content. `tool` is the tool's name."""
+    return TurnView(
+        event_id=row.event_id,
+        role=row.role,
+        content=disclose(row.content) if payload is None else payload,
+        at=row.at,
+        name=None if row.name is None else disclose(row.name),
+        tz=row.tz,
+        utc_offset_minutes=row.utc_offset_minutes,
+        tool=None if row.tool is None else str(disclose_json(row.tool)["name"]),
+        tool_ok=row.tool_ok,
+        procedure_name=row.procedure_name,
+        procedure_version=row.procedure_version,
+        actor_id=row.actor_id,
+        agent_id=row.agent_id,
+        thread_id=row.thread_id,
+        ticket_id=row.ticket_id,
+        reply_to=row.reply_to,
+        source=row.source,
+        language=row.language,
+        token_count=row.token_count,
+        flags=tuple(row.flags),
+    )
+
+
+def _rows(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[Turn]:
+    rows: list[Turn] = []
+    for chunk in _chunks(ids):
+        query = select(Turn).where(Turn.tenant_id == tenant_id, col(Turn.event_id).in_(chunk))
+        rows.extend(session.exec(query))
+    return rows
+
+
+def _payloads(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str]:
+    found: dict[UUID, str] = {}
+    for chunk in _chunks(ids):
+        query = select(Observation.event_id, Observation.content).where(
+            Observation.tenant_id == tenant_id, col(Observation.event_id).in_(chunk)
+        )
+        found.update({row[0]: disclose(row[1]) for row in session.exec(query)})
+    return found
+
+
+def _chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        yield ids[start : start + _IDS_PER_QUERY]
+
+
+def _earlier(row: Turn) -> ColumnElement[bool]:
+    return or_(col(Turn.at) < row.at, and_(col(Turn.at) == row.at, col(Turn.event_id) < row.event_id))
+
+
+def _nearest(session: Session, row: Turn, *, earlier: bool) -> TurnView | None:
+    query = select(Turn).where(Turn.tenant_id == row.tenant_id)
+    if row.thread_id is None:
+        query = query.where(Turn.session_ref == row.session_ref)
+    else:
+        query = query.where(Turn.thread_id == row.thread_id)
+    if earlier:
+        query = query.where(_earlier(row)).order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
+    else:
+        query = query.where(~_earlier(row), col(Turn.event_id) != row.event_id).order_by(
+            col(Turn.at), col(Turn.event_id)
+        )
+    found = session.exec(query.limit(1)).first()
+    return None if found is None else view(found)

@@ -1,0 +1,165 @@
+"""What beat jobs read and write: live memories in bounded batches, in id order, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import update
+from sqlmodel import Session, col, select
+
+from memory.strength import StrengthView
+from schemas.tables import Episode, Fact, Moment, OutboxRow, User, Window
+from schemas.tables import Session as SessionRow
+from stores import outbox
+
+Aged = Fact | Episode
+
+
+def facts_after(session: Session, after: str, limit: int) -> list[Fact]:
+    """The next live facts in id order; `after` is the last id seen, or ""."""
+    query = (
+        select(Fact)
+        .where(col(Fact.superseded_at).is_(None), col(Fact.deleted_at).is_(None))
+        .order_by(col(Fact.id))
+        .limit(limit)
+    )
+    return list(session.exec(query.where(col(Fact.id) > UUID(after)) if after else query))
+
+
+def episodes_after(session: Session, after: str, limit: int) -> list[Episode]:
+    """The next live episodes in id order; `after` is the last id seen, or ""."""
+    query = select(Episode).where(col(Episode.deleted_at).is_(None)).order_by(col(Episode.id)).limit(limit)
+    return list(session.exec(query.where(col(Episode.id) > UUID(after)) if after else query))
+
+
+def due_facts(session: Session, now: datetime, limit: int) -> list[Fact]:
+    """Live facts whose time is up, oldest due first."""
+    query = (
+        select(Fact)
+        .where(col(Fact.expires_at) <= now, col(Fact.superseded_at).is_(None), col(Fact.deleted_at).is_(None))
+        .order_by(col(Fact.expires_at), col(Fact.id))
+        .limit(limit)
+    )
+    return list(session.exec(query))
+
+
+def due_episodes(session: Session, now: datetime, limit: int) -> list[Episode]:
+    """Live episodes whose time is up, oldest due first."""
+    query = (
+        select(Episode)
+        .where(col(Episode.expires_at) <= now, col(Episode.deleted_at).is_(None))
+        .order_by(col(Episode.expires_at), col(Episode.id))
+        .limit(limit)
+    )
+    return list(session.exec(query))
+
+
+def outlived_volatile(session: Session, limit: int) -> list[Fact]:
+    """Live volatile facts of sessions that are over and digested: they never outlive their session."""
+    is_open = (
+        select(Window.id)
+        .where(col(Window.session_ref) == col(SessionRow.id), col(Window.state).in_(("waiting", "answered")))
+        .exists()
+    )
+    query = (
+        select(Fact)
+        .join(SessionRow, col(SessionRow.id) == col(Fact.session_ref))
+        .where(
+            Fact.volatility == "volatile",
+            col(Fact.superseded_at).is_(None),
+            col(Fact.deleted_at).is_(None),
+            col(SessionRow.ended_at).is_not(None),
+            SessionRow.undigested_count == 0,
+            ~is_open,
+        )
+        .order_by(col(Fact.id))
+        .limit(limit)
+    )
+    return list(session.exec(query))
+
+
+def strength_view(row: Aged) -> StrengthView:
+    """A row as the rules of decay and expiry read it."""
+    is_fact = isinstance(row, Fact)
+    return StrengthView(
+        kind="fact" if is_fact else "episode",
+        base_importance=row.importance,
+        at=row.said_at if is_fact else row.ended_at,
+        recorded_at=row.recorded_at,
+        last_used_at=row.last_accessed_at,
+        uses=row.access_count,
+        extensions=row.extensions,
+        expires_at=row.expires_at,
+        key=row.key if is_fact else None,
+        type=row.type if is_fact else None,
+    )
+
+
+def set_strength(session: Session, row: Aged, strength: float) -> None:
+    """Keeps the effective importance as computed; the index holds none, so nothing is owed."""
+    table = type(row)
+    session.connection().execute(update(table).where(col(table.id) == row.id).values(strength=strength))
+
+
+def redate(session: Session, row: Aged, until: datetime, *, extended: bool) -> None:
+    """Moves the day on which a row is due again; an extension is counted."""
+    _move(session, row, expires_at=until, extensions=row.extensions + (1 if extended else 0))
+
+
+def exempt(session: Session, row: Aged) -> None:
+    """Takes the date off a row that never expires by age."""
+    _move(session, row, expires_at=None)
+
+
+def soft_delete(session: Session, row: Aged, *, now: datetime) -> None:
+    """Ends a row; it stays for its grace and is gone from recall at once. The index is owed its removal."""
+    _move(session, row, deleted_at=now)
+
+
+def owe(session: Session, kind: str, rows: Sequence[Aged | Moment]) -> None:
+    """Notes that the index must be told about rows, each under its user's generation."""
+    if not rows:
+        return
+    refs = {row.user_ref for row in rows}
+    found = session.exec(select(User.id, User.generation).where(col(User.id).in_(refs))).all()
+    by_generation: dict[int, list[dict[str, object]]] = {}
+    generations = dict(found)
+    for row in rows:
+        by_generation.setdefault(generations.get(row.user_ref, 0), []).append(
+            {
+                "tenant_id": row.tenant_id,
+                "user_ref": row.user_ref,
+                "kind": kind,
+                "record_id": row.id,
+                "row_version": row.row_version,
+            }
+        )
+    for generation, records in by_generation.items():
+        outbox.owe_all(session, records, generation=generation)
+
+
+def users_with_episodes_after(session: Session, after: str, limit: int) -> list[tuple[UUID, UUID]]:
+    """(tenant, user) pairs that have live episodes, in user order; `after` is the last user seen, or ""."""
+    query = (
+        select(Episode.tenant_id, Episode.user_ref)
+        .where(col(Episode.deleted_at).is_(None))
+        .group_by(col(Episode.tenant_id), col(Episode.user_ref))
+        .order_by(col(Episode.user_ref))
+        .limit(limit)
+    )
+    return list(session.exec(query.where(col(Episode.user_ref) > UUID(after)) if after else query))
+
+
+def owed_episode_ids(session: Session, user_ref: UUID) -> set[UUID]:
+    """The episodes of a user that the index has not taken yet."""
+    query = select(OutboxRow.record_id).where(OutboxRow.user_ref == user_ref, OutboxRow.kind == "episode")
+    return set(session.exec(query))
+
+
+def _move(session: Session, row: Aged, **values: object) -> None:
+    table = type(row)
+    statement = update(table).where(col(table.id) == row.id).values(**values, row_version=col(table.row_version) + 1)
+    session.connection().execute(statement)
+    session.refresh(row)

@@ -1,0 +1,367 @@
+"""Takes events in: judged one by one, kept once, in one transaction a message. The one task that agents may name.
+
+The ledger is written first, so a redelivery, a re-send and a rival worker all end in the same rows. A batch whose task
+died is taken event by event, each attempt committed first, so that one poisoned event ends as a dead letter alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
+from uuid import UUID
+
+from celery.exceptions import Reject
+from sqlmodel import Session
+
+from afterturn.batches import Batch, decode_batch
+from afterturn.errors import BadBatch as NoBatch
+from afterturn.errors import BadSeal
+from afterturn.sealing import Opened, open_sealed
+from schemas.delivery import EventState
+from schemas.envelopes import enclose
+from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
+from schemas.tables import LedgerEntry, User
+from stores import clock, dead, ledger, metrics, sessions, tenancy
+from stores.ledger import Known, Tally
+from stores.policies import Policies, policies_of
+from stores.settings import Settings, load_settings
+from stores.sql import Database, after_commit, database_now
+from stores.tenancy import KeyInfo
+from tasks.app import INGEST, SWEEP
+from tasks.arrivals import Judged, Kept, Refusal, TimePolicy, Unread, as_dead, judge, place
+from tasks.base import MemoryTask, frames, hint, memory_task
+from tasks.keeping import Keeping, first_state
+
+logger = logging.getLogger(__name__)
+
+MAX_BEGUN = 3
+_NEWER = frozenset({"seal_version", "batch_version"})
+
+
+class Stores(Protocol):
+    """What ingest needs of a kit: no index, no model, so that neither can hold up what agents say."""
+
+    @property
+    def settings(self) -> Settings:
+        """The operator's."""
+        ...
+
+    @property
+    def policies(self) -> Policies:
+        """The rules' knobs."""
+        ...
+
+    @property
+    def db(self) -> Database:
+        """The truth."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The ingest process's own stores."""
+
+    settings: Settings
+    policies: Policies
+    db: Database
+
+
+def open_intake(settings: Settings) -> Intake:
+    """The stores of one ingest process. It connects at first use."""
+    return Intake(settings, policies_of(settings), Database(settings.database_url))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchInfo:
+    """What came around events. `producer` is whose receptions they count as; `parks`: keep what is of a newer version.
+
+    Units: clock_offset_ms is how far the agent's clock was ahead of the broker's.
+    """
+
+    producer: str
+    clock_offset_ms: int | None = None
+    parks: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of one event: stored, duplicate, rejected or dead; `code` says why, `field` where."""
+
+    event_id: UUID | None
+    state: str
+    code: str | None = None
+    field: str | None = None
+
+
+def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch: BatchInfo) -> list[Receipt]:
+    """Keeps events of one key in one transaction; answers one receipt each, in their order.
+
+    Repeat: the same events are duplicates and change nothing. A bad event does not touch the others.
+    Raises: Forbidden without the right to publish; StoreBusy, with nothing kept.
+    """
+    key.require("publish")
+    started = time.monotonic()
+    judged = [judge(raw, key, parks=batch.parks) for raw in events]
+    receipts = kit.db.write(lambda session: _keep(session, kit, key, judged, batch))
+    _count(receipts, started)
+    return receipts
+
+
+def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False) -> list[Receipt]:
+    """Opens a sealed batch and keeps its events; `redelivered`: a worker had it before and did not say how it ended.
+
+    Raises: BadBatch when it does not open (kept as a dead letter), StoreBusy.
+    """
+    name = hashlib.sha256(blob.encode("utf-8", "replace")).hexdigest()[:32]
+    if redelivered and _attempts(kit, name, None) > MAX_BEGUN:
+        _bury_batch(kit, name, blob, "lost_workers")
+        return []
+    try:
+        opened, batch, key = _open(kit, blob)
+    except (BadSeal, NoBatch) as exc:
+        if exc.code in _NEWER:
+            _park_batch(kit, name, blob, exc.code)
+            return []
+        _bury_batch(kit, name, blob, exc.code)
+        raise BadBatch(code=exc.code) from None
+    info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
+    receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
+    if redelivered:
+        kit.db.write(lambda session: dead.end_attempt(session, [name]))
+    return receipts
+
+
+def _open(kit: Stores, blob: str) -> tuple[Opened, Batch, KeyInfo]:
+    with kit.db.read() as session:
+
+        def seal_key(key_id: str) -> bytes | None:
+            try:
+                return tenancy.seal_key_of(session, key_id)
+            except Forbidden:
+                return None
+
+        opened = open_sealed(blob, seal_key)
+        return opened, decode_batch(opened.payload), tenancy.key_info(session, opened.key_id)
+
+
+def _together(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) -> list[Receipt]:
+    try:
+        return ingest_events(kit, key, events, batch=info)
+    except ServiceError:
+        raise
+    except Exception as exc:
+        # A bug that one event sets off must not cost the others.
+        logger.error("batch failed, taking its events one by one error=%s\n%s", type(exc).__qualname__, frames(exc))
+        return _each(kit, key, events, info)
+
+
+def _each(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) -> list[Receipt]:
+    receipts: list[Receipt] = []
+    for raw in events:
+        receipts += _alone(kit, key, raw, info)
+    return receipts
+
+
+def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Receipt]:
+    letter = as_dead(raw, key)
+    name = f"{key.tenant_id}:{letter.event_id or letter.content_hash}"
+    if _attempts(kit, name, key.tenant_id) > MAX_BEGUN:
+        receipts = _bury_event(kit, key, letter, info, "lost_workers")
+    else:
+        try:
+            receipts = ingest_events(kit, key, [raw], batch=info)
+        except ServiceError:
+            raise
+        except Exception as exc:
+            logger.error("event failed error=%s\n%s", type(exc).__qualname__, frames(exc))
+            receipts = _bury_event(kit, key, letter, info, type(exc).__qualname__)
+    kit.db.write(lambda session: dead.end_attempt(session, [name]))
+    return receipts
+
+
+def _keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], batch: BatchInfo) -> list[Receipt]:
+    users = tenancy.ensure_users(session, key, sorted({one.event.user_id for one in judged if isinstance(one, Kept)}))
+    received_at = database_now(session)
+    known = ledger.enter(session, key.tenant_id, _entries(judged, key, users, batch, received_at))
+    world = received_at + timedelta(seconds=clock.offset_seconds(session))
+    policy = TimePolicy(ahead_seconds=kit.settings.ingest.max_ahead_seconds)
+    keeping = Keeping(
+        session=session,
+        key=key,
+        received_at=received_at,
+        policies=kit.policies,
+        observation_days=kit.settings.retention.observations_days,
+    )
+    receipts: list[Receipt] = []
+    seen: dict[UUID, str] = {}
+    for one in judged:
+        receipt = _verdict(one, known, seen)
+        receipts.append(receipt)
+        if one.event_id is None or receipt.state != "stored":
+            continue
+        if isinstance(one, Unread):
+            dead.put(
+                session,
+                kind=dead.PARKED,
+                key=f"{key.tenant_id}:{one.event_id}",
+                error_code=f"event_v{one.version}",
+                payload=one.payload,
+                tenant_id=key.tenant_id,
+            )
+        elif isinstance(one, Kept):
+            keeping.take(one, place(one.event, world, batch.clock_offset_ms, policy), users[one.event.user_id])
+    keeping.save()
+    ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
+    if keeping.has_ended_session:
+        after_commit(session, partial(hint, SWEEP))
+    return receipts
+
+
+def _entries(
+    judged: Sequence[Judged], key: KeyInfo, users: dict[str, User], batch: BatchInfo, received_at: datetime
+) -> list[LedgerEntry]:
+    """One entry per event id: of what is kept rather than of what is refused, the first of each."""
+    entries: dict[UUID, LedgerEntry] = {}
+    for one in sorted(judged, key=lambda one: isinstance(one, Refusal)):
+        if one.event_id is None or one.event_id in entries:
+            continue
+        kind, state, reason = one.event.kind if isinstance(one, Kept) else one.kind, EventState.STORED, None
+        session_ref: UUID | None = None
+        if isinstance(one, Kept):
+            user = users[one.event.user_id]
+            state = first_state(one, user)
+            session_ref = sessions.session_ref(user.id, sessions.session_hash(key, one.event.session_id))
+        elif isinstance(one, Refusal):
+            state, reason = EventState.REJECTED, one.code
+        entries[one.event_id] = LedgerEntry(
+            tenant_id=key.tenant_id,
+            event_id=one.event_id,
+            kind=kind,
+            state=state.value,
+            reason=reason,
+            content_hash=one.content_hash,
+            producer=batch.producer,
+            session_ref=session_ref,
+            received_at=received_at,
+        )
+    return list(entries.values())
+
+
+def _verdict(one: Judged, known: dict[UUID, Known], seen: dict[UUID, str]) -> Receipt:
+    if isinstance(one, Refusal):
+        return Receipt(event_id=one.event_id, state="rejected", code=one.code, field=one.field)
+    event_id = one.event_id
+    if event_id is None:
+        return Receipt(event_id=None, state="rejected", code="bad_event", field="event_id")
+    before = known[event_id].content_hash if event_id in known else seen.get(event_id)
+    if before is None:
+        seen[event_id] = one.content_hash
+        return Receipt(event_id=event_id, state="stored")
+    if before == one.content_hash:
+        return Receipt(event_id=event_id, state="duplicate")
+    return Receipt(event_id=event_id, state="rejected", code="id_conflict", field="event_id")
+
+
+def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code: str) -> list[Receipt]:
+    """Makes one event a dead letter; what the ledger knew already stays."""
+
+    def bury(session: Session) -> None:
+        received_at = database_now(session)
+        if letter.event_id is not None:
+            entry = LedgerEntry(
+                tenant_id=key.tenant_id,
+                event_id=letter.event_id,
+                kind=letter.kind,
+                state=EventState.DEAD.value,
+                reason=code,
+                content_hash=letter.content_hash,
+                producer=info.producer,
+                received_at=received_at,
+            )
+            ledger.enter(session, key.tenant_id, [entry])
+        dead.put(
+            session,
+            kind=dead.EVENT,
+            key=f"{key.tenant_id}:{letter.event_id or letter.content_hash}",
+            error_code=code,
+            payload=letter.payload,
+            tenant_id=key.tenant_id,
+        )
+        ledger.count(session, key.tenant_id, received_at, {info.producer: Tally(dead=1)})
+
+    kit.db.write(bury)
+    return [Receipt(event_id=letter.event_id, state="dead", code=code)]
+
+
+def _bury_batch(kit: Stores, name: str, blob: str, code: str) -> None:
+    def bury(session: Session) -> None:
+        dead.put(session, kind=dead.BATCH, key=name, error_code=code, payload=enclose(blob))
+        dead.end_attempt(session, [name])
+
+    kit.db.write(bury)
+    logger.error("batch buried code=%s letter=%s chars=%d", code, name, len(blob))
+
+
+def _park_batch(kit: Stores, name: str, blob: str, code: str) -> None:
+    kit.db.write(lambda session: dead.put(session, kind=dead.PARKED, key=name, error_code=code, payload=enclose(blob)))
+    logger.warning("batch parked code=%s letter=%s", code, name)
+
+
+def _attempts(kit: Stores, name: str, tenant_id: UUID | None) -> int:
+    return kit.db.write(lambda session: dead.begin_attempt(session, name, tenant_id=tenant_id))
+
+
+def _count(receipts: Sequence[Receipt], started: float) -> None:
+    counted = tally(receipts)
+    for state, number in counted._asdict().items():
+        metrics.EVENTS.labels(state).inc(number)
+    logger.info(
+        "events taken stored=%d duplicate=%d rejected=%d dead=%d duration_ms=%d",
+        *counted,
+        int((time.monotonic() - started) * 1000),
+    )
+
+
+def tally(receipts: Sequence[Receipt]) -> Tally:
+    """How many receipts say what."""
+    states = [receipt.state for receipt in receipts]
+    return Tally(*(states.count(name) for name in Tally._fields))
+
+
+class _Process:
+    """The stores of this process, opened at the first batch; a forked child opens its own."""
+
+    def __init__(self) -> None:
+        self._held: tuple[int, Intake] | None = None
+
+    def intake(self) -> Intake:
+        if self._held is None or self._held[0] != os.getpid():
+            settings = load_settings()
+            self._held = os.getpid(), open_intake(settings)
+        return self._held[1]
+
+
+process = _Process()
+
+
+@memory_task(INGEST)
+def ingest_task(task: MemoryTask, blob: object = None) -> None:
+    """One sealed batch. While the database is away the message goes back to the broker, after a moment's rest."""
+    info = task.request.delivery_info or {}
+    try:
+        ingest_batch(process.intake(), str(blob), redelivered=bool(info.get("redelivered")))
+    except Transient as exc:
+        logger.warning("batch goes back code=%s", exc.code)
+        # Its text is in the broker alone, so it must not be acknowledged; without a rest the queue would spin.
+        time.sleep(random.uniform(0.5, 2.0))  # noqa: S311 - jitter, not a secret
+        raise Reject(exc.code, requeue=True) from None
+    except Permanent as exc:
+        logger.info("batch ended code=%s", exc.code)

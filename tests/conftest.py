@@ -1,0 +1,73 @@
+"""Fixtures that every test may use. No test sees the operator's environment or data folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from services import postgres, postgres_database, postgres_folder, scratch
+from stores.settings import embedded_broker_url
+from workers import broker
+
+_SCRATCH_HOME = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Scrubs the environment before any module of ours is imported by a test."""
+    for name in list(os.environ):
+        ours = name.startswith("AFTERTURN_") and not name.startswith("AFTERTURN_TEST_")
+        if ours or name.startswith(("OPENAI_", "FLOWER_", "CELERY_")):
+            del os.environ[name]
+    home = Path(tempfile.mkdtemp(prefix="at-"))
+    config.stash[_SCRATCH_HOME] = home
+    os.environ["AFTERTURN_HOME"] = str(home)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Removes the scratch data folder."""
+    if (home := config.stash.get(_SCRATCH_HOME, None)) is not None:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def home() -> Generator[Path]:
+    """An empty data folder with a short path."""
+    with scratch() as folder:
+        yield folder
+
+
+@pytest.fixture
+def broker_url(home: Path) -> Generator[str]:
+    """A fresh broker of our own on `home`, as `./afterturn up` starts it."""
+    running = broker.start(home)
+    try:
+        yield embedded_broker_url(home)
+    finally:
+        broker.stop(home)
+        if running.process is not None:
+            running.process.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Generator[str]:
+    """AFTERTURN_TEST_POSTGRES_URL, else a cluster started for this run, else a skip that says so."""
+    if given := os.environ.get("AFTERTURN_TEST_POSTGRES_URL"):
+        yield given
+        return
+    programs = postgres_folder()
+    if programs is None:
+        pytest.skip("no PostgreSQL: set AFTERTURN_TEST_POSTGRES_URL or install postgresql")
+    with postgres(programs) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: str) -> Generator[str]:
+    """A fresh, empty PostgreSQL database."""
+    with postgres_database(postgres_cluster) as url:
+        yield url

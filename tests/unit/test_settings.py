@@ -1,0 +1,143 @@
+"""Settings: names, bounds, secrets, and the example file that lists them all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from schemas.errors import BadSettings
+from stores.settings import WeaviateSettings, load_settings, redis_url, unknown_variables, variables
+
+EXAMPLE = Path(__file__).parents[2] / "deploy" / ".env.example"
+
+
+def test_defaults_stay_on_this_machine(home: Path) -> None:
+    settings = load_settings(home=home)
+
+    assert settings.database_url == f"sqlite:///{home}/afterturn.db"
+    assert settings.broker_url == f"redis+socket://{home}/broker/valkey.sock?virtual_host=0"
+    assert settings.redis_url == f"unix://{home}/broker/valkey.sock?db=0"
+    assert settings.has_embedded_broker
+    assert settings.llm.is_offline
+    assert settings.embed.is_offline
+    assert settings.weaviate == WeaviateSettings()
+    assert (settings.api_host, settings.api_port) == ("127.0.0.1", 8710)
+
+
+def test_the_data_folder_defaults_to_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AFTERTURN_HOME")
+    monkeypatch.setenv("HOME", "/nowhere")
+
+    assert load_settings().home == Path("/nowhere/.local/share/afterturn")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "path", "read"),
+    [
+        ("AFTERTURN_LLM_BASE_URL", "http://model/v1", "llm.base_url", "http://model/v1"),
+        ("AFTERTURN_LLM_EXTRA_BODY", '{"enable_thinking": false}', "llm.extra_body", {"enable_thinking": False}),
+        ("AFTERTURN_LLM_THINKING_OFF", "true", "llm.thinking_off", True),
+        ("AFTERTURN_EMBED_DIMENSIONS", "512", "embed.dimensions", 512),
+        ("AFTERTURN_WINDOW_IDLE_SECONDS", "0.5", "window.idle_seconds", 0.5),
+        ("AFTERTURN_WEAVIATE_GRPC", "w:50051", "weaviate.grpc", "w:50051"),
+        ("AFTERTURN_BROKER_URL", "rediss://broker/1", "broker_url", "rediss://broker/1"),
+        ("AFTERTURN_URL", "http://host:9/", "url", "http://host:9"),
+        ("AFTERTURN_FLOWER_PORT", "", "flower.port", 8711),
+    ],
+)
+def test_a_variable_reaches_its_field(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, path: str, read: object
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    found: object = load_settings()
+    for part in path.split("."):
+        found = getattr(found, part)
+    assert found == read
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "named"),
+    [
+        ("AFTERTURN_WINDOW_IDLE_SECONDS", "-1", "AFTERTURN_WINDOW_IDLE_SECONDS"),
+        ("AFTERTURN_LLM_TIMEOUT_SECONDS", "soon", "AFTERTURN_LLM_TIMEOUT_SECONDS"),
+        ("AFTERTURN_LLM_STRUCTURED", "yaml", "AFTERTURN_LLM_STRUCTURED"),
+        ("AFTERTURN_LLM_EXTRA_BODY", "{secret", "AFTERTURN_LLM_EXTRA_BODY"),
+        ("AFTERTURN_LLM_MODLE", "typo", "AFTERTURN_LLM_MODLE"),
+        ("AFTERTURN_WORKERS_SLOTS", "4", "AFTERTURN_WORKERS"),
+        ("AFTERTURN_URL", "localhost:8710", "AFTERTURN_URL"),
+        ("AFTERTURN_FLOWER_USER", "a:b", "AFTERTURN_FLOWER_USER"),
+    ],
+)
+def test_a_bad_value_is_named_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, named: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(BadSettings) as caught:
+        load_settings()
+
+    assert str(caught.value).startswith(named + ": ")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KEY", "LLM_API_KEY", "EMBED_API_KEY", "WEAVIATE_KEY", "FLOWER_PASSWORD"):
+        monkeypatch.setenv(f"AFTERTURN_{name}", "hush-hush")
+    monkeypatch.setenv("AFTERTURN_DATABASE_URL", "postgresql+psycopg://u:hush-hush@h/d")
+    monkeypatch.setenv("AFTERTURN_BROKER_URL", "redis://:hush-hush@h/0")
+
+    settings = load_settings()
+
+    assert "hush-hush" not in repr(settings)
+    assert settings.llm.api_key is not None
+    assert settings.llm.api_key.get_secret_value() == "hush-hush"
+
+
+def test_settings_are_frozen(home: Path) -> None:
+    settings = load_settings(home=home)
+
+    with pytest.raises(ValidationError):
+        setattr(settings, "url", "http://other")  # noqa: B010 - the type checker would refuse the plain form
+
+
+def test_the_key_file_stands_in_for_the_variable(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    assert load_settings(home=home).credential() is None
+
+    (home / "key").write_text("at_from_file\n")
+    assert load_settings(home=home).credential() == SecretStr("at_from_file")
+
+    monkeypatch.setenv("AFTERTURN_KEY", "at_from_environment")
+    assert load_settings(home=home).credential() == SecretStr("at_from_environment")
+
+
+def test_a_broker_that_redis_cannot_speak_to_is_refused() -> None:
+    with pytest.raises(BadSettings, match="AFTERTURN_BROKER_URL"):
+        redis_url("amqp://guest@h//")
+
+
+def test_a_misspelt_variable_is_found() -> None:
+    found = unknown_variables({"AFTERTURN_KYE": "", "AFTERTURN_KEY": "", "AFTERTURN_TEST_REDIS_URL": "", "PATH": ""})
+
+    assert found == ["AFTERTURN_KYE"]
+
+
+def test_the_example_lists_every_variable_with_its_default() -> None:
+    listed = dict(re.findall(r"^#?\s?(AFTERTURN_[A-Z_]+)=(.*)$", EXAMPLE.read_text("utf-8"), re.MULTILINE))
+    known = {name: _written(default) for name, default in variables()}
+
+    assert {name: value for name, value in listed.items() if known.get(name) is not None} == {
+        name: value for name, value in known.items() if value is not None
+    }
+    assert list(listed) == list(known)
+
+
+def _written(default: object) -> str | None:
+    if default is None or isinstance(default, SecretStr):
+        return None
+    return json.dumps(default) if isinstance(default, (bool, dict)) else str(default)

@@ -1,0 +1,74 @@
+"""The command line. Each module of `workers/commands` brings its own commands; this one holds what they share.
+
+Exit codes: 0 done; 1 done, and the answer is no (a failed check); 2 a wrong argument or setting, or a refusal;
+3 something did not answer: try again later.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from schemas.errors import BadSettings, ServiceError, Transient
+from stores.settings import load_settings, locale_language
+from workers.commands import agent, demo, doctor, keys, run
+from workers.speech import Language, speak, tell, tr
+
+COMMANDS = (run, demo, agent, keys, doctor)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Runs one command and ends the process with its exit code."""
+    os.umask(0o077)  # all that is made holds memories, or opens them
+    try:
+        language, words = _take_language(list(sys.argv[1:] if argv is None else argv))
+        speak(language)
+        build()(args=words, prog_name="afterturn")
+    except ServiceError as exc:
+        tell(f"错误（{exc.code}）：{exc}", f"error ({exc.code}): {exc}")
+        sys.exit(3 if isinstance(exc, Transient) else 2)
+
+
+def build() -> typer.Typer:
+    """The command line, in the language that was chosen before."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help=tr(
+            "Afterturn：对话之后的记忆。任何位置可加 --lang zh|en。",
+            "Afterturn: memory work that happens after the turn. --lang zh|en goes anywhere.",
+        ),
+    )
+    for module in COMMANDS:
+        module.register(app)
+    return app
+
+
+def _take_language(words: list[str]) -> tuple[Language, list[str]]:
+    # Help is written before options are parsed, so this one is taken out first.
+    end = words.index("--") if "--" in words else len(words)
+    for place, word in enumerate(words[:end]):
+        name, has_value, value = word.partition("=")
+        if name == "--lang":
+            given = value if has_value else "".join(words[place + 1 : place + 2])
+            return _known(given), words[:place] + words[place + (1 if has_value else 2) :]
+    return _configured() or locale_language(), words
+
+
+def _known(given: str) -> Language:
+    if given == "zh":
+        return "zh"
+    if given == "en":
+        return "en"
+    raise BadSettings("--lang: zh or en")
+
+
+def _configured() -> Language | None:
+    try:
+        return load_settings().lang
+    except BadSettings:
+        return None  # the command itself will say so

@@ -1,0 +1,1 @@
+"""The commands, one module a family. A module has `register(app)`, and its line in `workers/cli.py`."""

@@ -1,0 +1,94 @@
+"""A ChatGPT export (`conversations.json`): trees of messages; the branch that ends in `current_node` was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, rows, table, text
+
+OWNER = "me"
+_ROLES = {"user", "assistant", "tool"}
+
+
+def transcript(conversations: list[Any], place: str) -> Transcript:
+    """The kept branch of every conversation; one user, one session a conversation."""
+    said = [
+        said
+        for index, item in enumerate(conversations)
+        for said in _conversation(table(item, f"{place}, [{index}]"), f"{place}, [{index}]", index)
+    ]
+    if not said:
+        raise BadFile(place, "no message with text on any kept branch")
+    said.sort(key=lambda turn: turn.at)
+    return Transcript(source="chatgpt", said=tuple(said))
+
+
+def _conversation(value: dict[str, Any], place: str, index: int) -> Iterator[Said]:
+    mapping = table(value.get("mapping"), f"{place}.mapping")
+    session = str(value.get("conversation_id") or value.get("id") or f"conversation-{index}")
+    clock = _time(value.get("create_time"), f"{place}.create_time")
+    for node_id in _branch(mapping, value.get("current_node"), place):
+        spot = f"{place}.mapping.{node_id}"
+        message = table(mapping[node_id], spot).get("message")
+        if message is None:
+            continue
+        message = table(message, f"{spot}.message")
+        role, words = _role(message, spot), _words(message, spot)
+        if message.get("create_time") is not None:
+            clock = _time(message["create_time"], f"{spot}.message.create_time")
+        else:
+            clock += timedelta(seconds=1)
+        if role in _ROLES and words:
+            yield Said(label=f"{session}/{node_id}", user=OWNER, session=session, role=role, text=words, at=clock)
+
+
+def _branch(mapping: dict[str, Any], current: object, place: str) -> list[str]:
+    """Ids from the root to the current node."""
+    node = text(current, f"{place}.current_node")
+    path: list[str] = []
+    while True:
+        if node not in mapping:
+            raise BadFile(f"{place}.mapping", f"node {node!r} is named but not there")
+        if node in path:
+            raise BadFile(f"{place}.mapping", f"node {node!r} is its own ancestor")
+        path.append(node)
+        parent = table(mapping[node], f"{place}.mapping.{node}").get("parent")
+        if parent is None:
+            return path[::-1]
+        node = text(parent, f"{place}.mapping.{node}.parent")
+
+
+def _role(message: dict[str, Any], place: str) -> str:
+    author = table(message.get("author"), f"{place}.message.author")
+    return text(author.get("role"), f"{place}.message.author.role")
+
+
+def _words(message: dict[str, Any], place: str) -> str:
+    """The text parts; pictures and other objects are left out, hidden messages too."""
+    metadata = message.get("metadata")
+    if isinstance(metadata, dict) and cast("dict[str, Any]", metadata).get("is_visually_hidden_from_conversation"):
+        return ""
+    content = table(message.get("content"), f"{place}.message.content")
+    parts = content.get("parts", [content["text"]] if isinstance(content.get("text"), str) else [])
+    kept: list[str] = []
+    for part in rows(parts, f"{place}.message.content.parts"):
+        if isinstance(part, str):
+            kept.append(part)
+        elif isinstance(part, dict):
+            inner = cast("dict[str, Any]", part).get("text")
+            if isinstance(inner, str):
+                kept.append(inner)
+        else:
+            raise BadFile(f"{place}.message.content.parts", f"expected text or an object, found {kind_of(part)}")
+    return "\n".join(part for part in kept if part.strip()).strip()
+
+
+def _time(value: object, place: str) -> datetime:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadFile(place, f"expected seconds since 1970, found {kind_of(value)}")
+    try:
+        return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise BadFile(place, "no time that a calendar has") from None

@@ -1,0 +1,218 @@
+"""The demo from start to end: start everything, play a conversation, watch, ask, judge, stop, count."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+
+from afterturn import Publisher
+from stores.progress import Progress
+from stores.settings import Settings
+from stores.sql import Database
+from workers.demo.evidence import Score, score
+from workers.demo.instance import scratch_instance
+from workers.demo.live import Watch
+from workers.demo.questions import Judged, ask
+from workers.demo.story import QUESTIONS, story
+from workers.demo.transcripts import Said, Transcript, read
+from workers.speech import show_json, tr
+
+QUIET_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one demo did. `wrong` is empty when every check held."""
+
+    source: str
+    seconds: dict[str, float]
+    counts: Progress
+    published: int
+    wrong: tuple[str, ...]
+    judged: tuple[Judged, ...] = ()
+    score: Score | None = None
+
+
+def run(file: Path | None, *, as_json: bool) -> int:
+    """Plays the story, or a file; 0 when every check held, 1 when one did not. Raises: BadFile before anything starts."""
+    console = Console(stderr=as_json, highlight=False)
+    began = time.monotonic()
+    now = datetime.now(UTC)
+    transcript = story(now) if file is None else read(file)
+    with ExitStack() as stack:
+        console.print(
+            tr("启动经纪、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ...")
+        )
+        settings = stack.enter_context(scratch_instance())
+        started = time.monotonic() - began
+        console.print(
+            tr(f"就绪，用时 {started:.1f} 秒：{settings.url}", f"Ready after {started:.1f} s: {settings.url}")
+        )
+        report = _play(transcript, settings, console, now=now, started=started, began=began)
+    _show(report, console, as_json=as_json)
+    return 1 if report.wrong else 0
+
+
+def _play(
+    transcript: Transcript, settings: Settings, console: Console, *, now: datetime, started: float, began: float
+) -> Report:
+    credential = settings.credential()
+    key = "" if credential is None else credential.get_secret_value()
+    db = Database(settings.database_url)
+    watch = Watch(db, console, narrate=transcript.source == "story")
+    labels: dict[str, str] = {}
+    try:
+        with Publisher(key=key, url=settings.broker_url) as publisher:
+            published, counts = _publish(publisher, transcript, watch, labels)
+        played = time.monotonic() - began - started
+        wrong = _exactly_once(counts, published, len(transcript.said), len(transcript.sessions))
+        asking = time.monotonic()
+        judged = tuple(_ask_all(settings, key, now, labels)) if transcript.source == "story" else ()
+        result = _score(transcript, settings, key, labels)
+        asked = time.monotonic() - asking
+    finally:
+        db.dispose()
+    wrong += [f"{item.asked.text}: {'; '.join(item.wrong)}" for item in judged if item.wrong]
+    return Report(
+        source=transcript.source,
+        seconds={"start": started, "play": played, "ask": asked},
+        counts=counts,
+        published=published,
+        wrong=tuple(wrong),
+        judged=judged,
+        score=result,
+    )
+
+
+def _publish(
+    publisher: Publisher, transcript: Transcript, watch: Watch, labels: dict[str, str]
+) -> tuple[int, Progress]:
+    """Publishes scene by scene, as it would have happened; each is digested before the next begins."""
+    published = 0
+    counts = watch.look()
+    with watch.screen():
+        for title, scene in _scenes(transcript):
+            watch.title = title
+            for said in scene:
+                labels[_turn(publisher, said)] = said.label
+            over = dict.fromkeys((said.user, said.session) for said in scene)
+            for user, session in over:
+                publisher.end(session, user=user)
+            published += len(scene) + len(over)
+            counts = watch.until_quiet(events=published, timeout_seconds=QUIET_SECONDS)
+            if watch.narrate:
+                watch.console.print(f"\n[bold]{title}[/bold]")
+                watch.tell()
+    return published, counts
+
+
+def _scenes(transcript: Transcript) -> Iterator[tuple[str, Sequence[Said]]]:
+    """The story goes day by day; a file goes in one."""
+    if transcript.source != "story":
+        yield transcript.source, transcript.said
+        return
+    for session, lines in groupby(transcript.said, key=lambda said: said.session):
+        scene = list(lines)
+        yield f"{scene[0].at:%Y-%m-%d}  {session}", scene
+
+
+def _turn(publisher: Publisher, said: Said) -> str:
+    return publisher.turn(
+        said.user,
+        said.session,
+        said.role,
+        said.text,
+        at=said.at,
+        name=said.name,
+        thread=said.thread,
+        ticket=said.ticket,
+        tz=said.tz,
+        ok=said.ok,
+        actor=said.actor,
+        procedure=said.procedure,
+    )
+
+
+def _exactly_once(counts: Progress, published: int, turns: int, sessions: int) -> list[str]:
+    wrong: list[str] = []
+    if counts.events != published:
+        wrong.append(f"{published} events were published, {counts.events} are in the ledger")
+    if counts.turns != turns:
+        wrong.append(f"{turns} turns were published, {counts.turns} are stored")
+    if counts.sessions != sessions:
+        wrong.append(f"{sessions} sessions were played, {counts.sessions} are stored")
+    if counts.dead:
+        wrong.append(f"{counts.dead} dead letters")
+    return wrong
+
+
+def _ask_all(settings: Settings, key: str, now: datetime, labels: dict[str, str]) -> Iterator[Judged]:
+    for asked in QUESTIONS:
+        yield ask(asked, url=settings.url, key=key, now=now, labels=labels)
+
+
+def _score(transcript: Transcript, settings: Settings, key: str, labels: dict[str, str]) -> Score | None:
+    """A file's own questions, asked for one of its speakers inside the thread that holds all of them."""
+    if not transcript.questions:
+        return None
+    first = transcript.said[0]
+    return score(transcript.questions, labels, user=first.user, thread=first.thread, url=settings.url, key=key)
+
+
+def _show(report: Report, console: Console, *, as_json: bool) -> None:
+    for item in report.judged:
+        mark = "[green]✓[/green]" if not item.wrong else "[red]✗[/red]"
+        console.print(f"\n{mark} [bold]{item.asked.user}[/bold]: {item.asked.text}")
+        if item.proof is not None:
+            console.print(Padding(item.proof.text, (0, 4)), style="green")
+            for reference in item.proof.evidence[:2]:
+                console.print(Padding(f"← {reference.role}: “{reference.quote}”", (0, 6)), style="dim")
+        for wrong in item.wrong:
+            console.print(f"    [red]{wrong}[/red]")
+    if report.score is not None:
+        report.score.show(console)
+    _show_counts(report, console)
+    if as_json:
+        show_json(_as_json(report))
+    sys.stdout.flush()
+
+
+def _show_counts(report: Report, console: Console) -> None:
+    counts = report.counts
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+    console.print(
+        tr(
+            f"\n已发布 {report.published} 个事件；存储 {counts.turns} 轮、{counts.sessions} 个会话；"
+            f"消化 {counts.windows_applied} 个窗口、{counts.episodes} 段经历；事实 {counts.facts} 条当前、"
+            f"{counts.facts_closed} 条过往；流程结果 {counts.outcomes} 次；死信 {counts.dead}。用时 {times}。",
+            f"\n{report.published} events published; {counts.turns} turns and {counts.sessions} sessions stored; "
+            f"{counts.windows_applied} windows digested into {counts.episodes} episodes; facts: {counts.facts} current, "
+            f"{counts.facts_closed} past; procedure outcomes: {counts.outcomes}; dead letters: {counts.dead}. {times}.",
+        )
+    )
+    for wrong in report.wrong:
+        console.print(f"[red]✗ {wrong}[/red]")
+
+
+def _as_json(report: Report) -> dict[str, object]:
+    return {
+        "source": report.source,
+        "seconds": {name: round(value, 2) for name, value in report.seconds.items()},
+        "published": report.published,
+        "counts": asdict(report.counts),
+        "questions": [
+            {"user": item.asked.user, "text": item.asked.text, "wrong": list(item.wrong), "prompt": item.pack.prompt}
+            for item in report.judged
+        ],
+        "score": None if report.score is None else asdict(report.score),
+        "wrong": list(report.wrong),
+    }

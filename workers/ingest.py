@@ -1,0 +1,8 @@
+"""The worker that takes events in: two tasks, no remote control, a pool of one on SQLite."""
+
+from __future__ import annotations
+
+from workers.life import serve
+from workers.roles import INGEST
+
+app = serve(INGEST)

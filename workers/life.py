@@ -1,0 +1,107 @@
+"""A worker process by its role: configured, checked against its broker, and how it says that it is ready."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+from celery.signals import celeryd_init, setup_logging, worker_init, worker_ready, worker_shutdown
+
+from schemas.errors import BadSettings, StoreBusy
+from stores.settings import Settings, load_settings
+from tasks.app import app, transport_options
+from workers import broker, logs
+from workers.presence import ready_file, start_record
+from workers.roles import Role
+
+logger = logging.getLogger(__name__)
+
+
+def serve(role: Role) -> Celery:
+    """The application as this role's worker runs it. Once per process: a process has one role."""
+    app.add_defaults(lambda: role_configuration(role, load_settings()))
+    life = _Life(role)
+    for signal, receiver in (
+        (setup_logging, life.set_up_logs),
+        (celeryd_init, life.choose_queues),
+        (worker_init, life.check_broker),
+        (worker_ready, life.say_ready),
+        (worker_shutdown, life.say_gone),
+    ):
+        signal.connect(receiver, weak=False)
+    return app
+
+
+def role_configuration(role: Role, settings: Settings) -> dict[str, Any]:
+    """What a role changes in the shared configuration."""
+    return {
+        "include": list(role.modules),
+        "broker_transport_options": transport_options(
+            visibility_seconds=role.visibility_seconds(settings), unacked=role.name
+        ),
+        "worker_pool": role.pool,
+        "worker_concurrency": role.slots(settings),
+        "worker_enable_remote_control": role.has_remote_control,
+        # fork is cheaper, but macOS kills forked children that touch its frameworks.
+        "worker_pool_start_method": "spawn" if sys.platform == "darwin" else "fork",
+        "worker_max_tasks_per_child": role.recycle_after_tasks,
+    }
+
+
+class _Life:
+    """The receivers of one worker's signals."""
+
+    def __init__(self, role: Role) -> None:
+        self.role = role
+
+    def set_up_logs(self, **_: object) -> None:
+        """Our log lines instead of Celery's, which show return values and error texts."""
+        logs.configure(load_settings().workers.log_level)
+
+    def choose_queues(self, options: Mapping[str, Any], **_: object) -> None:
+        """The role's own queues, unless the command line names others."""
+        if not options.get("queues"):
+            app.amqp.queues.select(list(self.role.queues))
+
+    def check_broker(self, **_: object) -> None:
+        """Refuses a broker that may throw messages away when its memory is full."""
+        ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
+        try:
+            broker.refuse_evicting(load_settings().broker_url)
+        except BadSettings as exc:
+            # Celery logs what a receiver raises and goes on; only an exit stops the worker.
+            logger.error("broker refused code=%s %s", exc.code, exc)
+            raise SystemExit(2) from None
+        except StoreBusy:
+            logger.warning("broker does not answer yet")
+
+    def say_ready(self, **_: object) -> None:
+        """Leaves the ready file and the start record."""
+        home = load_settings().home
+        record = {
+            "role": self.role.name,
+            "pid": os.getpid(),
+            "queues": list(self.role.queues),
+            "tasks": sorted(app.tasks),
+            "remote_control": self.role.has_remote_control,
+        }
+        for path in (start_record(home, self.role.name), ready_file(home, self.role.name)):
+            _write(path, record)
+
+    def say_gone(self, **_: object) -> None:
+        """Takes the ready file away."""
+        ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
+
+
+def _write(path: Path, record: Mapping[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written aside and renamed: who waits for the file never reads half of it.
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps(record), "utf-8")
+    draft.replace(path)

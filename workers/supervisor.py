@@ -1,0 +1,286 @@
+"""Keeps an embedded installation running: starts every process, starts again what dies, ends all of it.
+
+It runs no work of its own. Whatever happens to it, nothing of it stays behind: it ends its children in order, and when
+it is killed outright its undertaker does.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Self
+
+from schemas.errors import Transient
+from stores.settings import Settings, embedded_broker_url
+from workers import broker, presence, undertaker
+from workers.processes import CHECKOUT, Role
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.05
+READY_SECONDS = 60.0
+STEADY_SECONDS = 60.0
+MAX_PAUSE_SECONDS = 30.0
+MAX_LOG_BYTES = 20_000_000
+
+
+class NotReady(Transient):
+    """A process did not get ready."""
+
+    code = "not_ready"
+
+
+@dataclass(slots=True, kw_only=True)
+class Child:
+    """One role's process, and how it fared."""
+
+    role: Role
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    is_ready: bool = False
+    restarts: int = 0
+    falls: int = 0
+    next_start_at: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Supervisor:
+    """The processes of one data folder. `make_roles` names them once the broker runs; `prepare` readies the database.
+
+    Use it as a context manager: leaving the block ends everything.
+    """
+
+    settings: Settings
+    make_roles: Callable[[Settings], Sequence[Role]]
+    prepare: Callable[[Settings], None]
+    on_event: Callable[[str, str], None] = lambda _word, _name: None
+    children: list[Child] = field(default_factory=list[Child])
+    is_stopping: bool = False
+    _lock: IO[str] | None = None
+    _undertaker: subprocess.Popen[str] | None = None
+    _broker: broker.Running | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> float:
+        """Starts everything; answers the seconds it took until all was ready.
+
+        Raises: NotReady, naming the process and its log; BadSettings; StoreBusy when another supervisor has the folder.
+        """
+        began = time.monotonic()
+        self._take_folder()
+        if self.settings.has_embedded_broker:
+            self._start_broker()
+            self.settings = self.settings.model_copy(update={"broker_url": embedded_broker_url(self.settings.home)})
+        broker.refuse_evicting(self.settings.broker_url)
+        self.children = [Child(role=role) for role in self.make_roles(self.settings)]
+        for child in self.children:
+            if not child.role.needs_database:
+                self._spawn(child)
+        self.prepare(self.settings)
+        for child in self.children:
+            if child.role.needs_database:
+                self._spawn(child)
+        while not self.is_stopping and not all(child.is_ready for child in self.children):
+            self._await_first_start(began)
+        self._write_state()
+        return time.monotonic() - began
+
+    def watch(self) -> None:
+        """Starts again what dies, until `is_stopping` is set (a signal handler may)."""
+        while not self.is_stopping:
+            self.look()
+            time.sleep(POLL_SECONDS)
+
+    def look(self) -> None:
+        """One round: notices deaths and readiness, starts what is due."""
+        if self._broker is not None and self._broker_died():
+            self.on_event("restart", "broker")
+            self._start_broker()
+        for child in self.children:
+            if child.process is None:
+                if time.monotonic() >= child.next_start_at:
+                    self._spawn(child)
+            elif child.process.poll() is not None:
+                self._fell(child)
+            elif not child.is_ready and child.role.is_ready(child.process.pid):
+                self._got_ready(child)
+
+    def stop(self) -> None:
+        """Ends every process: the ones that take work first, then workers, then the broker. Repeat: harmless."""
+        self.is_stopping = True
+        for wave in sorted({child.role.wave for child in self.children}):
+            self._end([child for child in self.children if child.role.wave == wave])
+        if self._broker is not None:
+            broker.stop(self.settings.home, timeout_seconds=self.settings.workers.grace_seconds)
+            if self._broker.process is not None:
+                self._broker.process.wait()
+            self._broker = None
+        (presence.run_folder(self.settings.home) / "up.json").unlink(missing_ok=True)
+        if self._undertaker is not None and self._undertaker.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._undertaker.stdin.close()
+            self._undertaker.wait()
+            self._undertaker = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _take_folder(self) -> None:
+        folder = presence.run_folder(self.settings.home)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (folder / "up.lock").open("a+")
+        deadline = time.monotonic() + self.settings.workers.grace_seconds + 5
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if read_state(self.settings.home) is not None or time.monotonic() > deadline:
+                    lock.close()
+                    raise NotReady(f"another supervisor runs on {self.settings.home}") from None
+                time.sleep(POLL_SECONDS)
+        self._lock = lock
+        # No -m: the undertaker must not depend on what is importable.
+        argv = [sys.executable, "-I", "-S", undertaker.__file__, str(self.settings.workers.grace_seconds)]
+        self._undertaker = subprocess.Popen(  # noqa: S603
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            pass_fds=(lock.fileno(),),
+        )
+        self._write_state()
+
+    def _tell(self, word: str, pid: int) -> None:
+        if self._undertaker is not None and self._undertaker.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._undertaker.stdin.write(f"{word} {pid}\n")
+                self._undertaker.stdin.flush()
+
+    def _start_broker(self) -> None:
+        if self._broker is not None:
+            self._tell("gone", self._broker.pid)
+        self._broker = broker.start(self.settings.home)
+        self._tell("last", self._broker.pid)
+
+    def _broker_died(self) -> bool:
+        if self._broker is not None and self._broker.process is not None:
+            return self._broker.process.poll() is not None
+        return broker.status(self.settings.home) is None
+
+    def _spawn(self, child: Child) -> None:
+        presence.ready_file(self.settings.home, child.role.name).unlink(missing_ok=True)
+        with _log(self.settings.home, child.role.name) as log:
+            child.process = subprocess.Popen(  # noqa: S603
+                child.role.argv,
+                cwd=CHECKOUT,
+                env=child.role.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                umask=0o077,
+            )
+        child.started_at = time.monotonic()
+        child.is_ready = False
+        self._tell("live", child.process.pid)
+
+    def _await_first_start(self, began: float) -> None:
+        self.look()
+        fallen = next((c for c in self.children if c.falls), None)
+        late = next((c for c in self.children if not c.is_ready), None)
+        blamed = fallen or (late if time.monotonic() - began > READY_SECONDS else None)
+        if blamed is not None:
+            how = "ended at once" if fallen else f"was not ready in {READY_SECONDS:.0f} s"
+            raise NotReady(f"{blamed.role.name} {how}; see {log_path(self.settings.home, blamed.role.name)}")
+        time.sleep(POLL_SECONDS)
+
+    def _got_ready(self, child: Child) -> None:
+        child.is_ready = True
+        self.on_event("ready", child.role.name)
+        if child.restarts:
+            self._write_state()
+
+    def _fell(self, child: Child) -> None:
+        if child.process is None:
+            return
+        pid, status = child.process.pid, child.process.returncode
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # a pool's children outlive a leader that was killed
+        self._tell("gone", pid)
+        steady = time.monotonic() - child.started_at > STEADY_SECONDS
+        child.falls = 1 if steady else child.falls + 1
+        child.restarts += 1
+        child.process = None
+        child.is_ready = False
+        pause = min(MAX_PAUSE_SECONDS, 0.25 * 2 ** (child.falls - 1)) * random.uniform(0.75, 1.0)  # noqa: S311
+        child.next_start_at = time.monotonic() + pause
+        logger.warning("process ended", extra={"role": child.role.name, "status": status, "restarts": child.restarts})
+        self.on_event("restart", child.role.name)
+
+    def _end(self, children: Sequence[Child]) -> None:
+        living = [child.process for child in children if child.process is not None]
+        for process in living:
+            process.terminate()
+        deadline = time.monotonic() + self.settings.workers.grace_seconds
+        for process in living:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+        for process in living:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self._tell("gone", process.pid)
+        for child in children:
+            child.process = None
+            presence.ready_file(self.settings.home, child.role.name).unlink(missing_ok=True)
+
+    def _write_state(self) -> None:
+        folder = presence.run_folder(self.settings.home)
+        running = {c.role.name: {"pid": c.process.pid, "restarts": c.restarts} for c in self.children if c.process}
+        state = {"pid": os.getpid(), "at": datetime.now(UTC).isoformat(), "url": self.settings.url, "roles": running}
+        draft = folder / "up.json.tmp"
+        draft.write_text(json.dumps(state), "utf-8")
+        draft.replace(folder / "up.json")
+
+
+def read_state(home: Path) -> dict[str, object] | None:
+    """What the supervisor of this folder last wrote, if that supervisor is alive."""
+    try:
+        state: dict[str, object] = json.loads((presence.run_folder(home) / "up.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    pid = state.get("pid")
+    return state if isinstance(pid, int) and presence.is_alive(pid) else None
+
+
+def log_path(home: Path, name: str) -> Path:
+    """Where a role's output goes."""
+    return home / "logs" / f"{name}.log"
+
+
+def _log(home: Path, name: str) -> IO[bytes]:
+    path = log_path(home, name)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.is_file() and path.stat().st_size > MAX_LOG_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")  # noqa: PTH123 - sets the mode
