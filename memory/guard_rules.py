@@ -44,7 +44,8 @@ _OVERRIDE = _rules(
     r"(?<!used to )"
     r"\b(?:ignore|disregard|forget|override|bypass|discard|pay no attention to|do not follow|don't follow"
     r"|stop following)\b"
-    r"(?! (?:about )?(?:all |any )?(?:of )?(?:my|our)\b){EN:30}\b(?:previous|prior|above|earlier|preceding|all|any|every|your|the|these|those"
+    r"(?! (?:about )?(?:all |any )?(?:of )?(?:my|our)\b){EN:30}\b(?:previous|prior|above|earlier|preceding|all"
+    r"|any|every|your|the|these|those"
     r"|system|existing|safety|initial|original|past)\b{EN:25}\b(?:instructions?|prompts?|rules?|guidelines?|policies"
     r"|policy(?! n)|directives?|guardrails?|restrictions?|safeguards?|programming|system messages?)\b"
     r"(?! (?:that )?(?:i|we) (?:gave|sent|wrote|told|left|typed|mentioned|posted))",
