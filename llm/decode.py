@@ -136,7 +136,8 @@ def _is_cut(text: str) -> bool:
     depth = 0
     for char in _STRING.sub(lambda string: "" if string[1] == '"' else '"', text[start:]):
         if char == '"':
-            return True
+            # An unescaped quote inside a string also looks like this, but then the answer has its last brace.
+            return not text.rstrip("` \n").endswith("}")
         depth += (char in "{[") - (char in "}]")
         if depth == 0 and char in "}]":
             return False

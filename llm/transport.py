@@ -91,10 +91,11 @@ def send(call: Callable[[], AbstractContextManager[Streamed]], *, deadline: floa
         return Failure(0, kind="timeout", reached=not _never_sent(error))
     except httpx2.TimeoutException:
         return Failure(0, kind="timeout")
-    except openai.APIConnectionError as error:
+    except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
         return Failure(0, kind="unreachable", reached=not _never_sent(error))
-    except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL):
-        return Failure(0, kind="unreachable")
+    except UnicodeError:
+        # The SDK decodes the body of an error by the charset that its header claims.
+        return Failure(0, kind="bad_response")
 
 
 def error_for(failure: Failure) -> ModelBusy | BadAnswer:  # noqa: PLR0911
@@ -129,7 +130,7 @@ def is_too_long(failure: Failure) -> bool:
 _NO_ANSWER = {
     "timeout": "did not answer in time",
     "unreachable": "cannot be reached",
-    "bad_response": "answered without an end",
+    "bad_response": "answered something unreadable",
 }
 
 
@@ -145,14 +146,15 @@ def _read(response: Streamed, deadline: float) -> Body | Failure:
 
 
 def _refusal(error: openai.APIStatusError) -> Failure:
-    body = read_json(error.response.text)
-    told = as_object(as_object(body).get("error")) or as_object(body)
+    body = error.response.content.decode("utf-8", "replace")
+    top = read_json(body)
+    told = as_object(as_object(top).get("error")) or as_object(top)
     codes = [str(told.get(field) or "").lower() for field in ("code", "type")]
     code = next((code for code in codes if code in QUOTA_CODES), codes[0])
     return Failure(
         error.status_code,
         code=code,
-        said=f"{told.get('param') or ''} {error.response.text}"[:20_000].lower(),
+        said=f"{told.get('param') or ''} {body}"[:20_000].lower(),
         retry_after_seconds=_retry_after(error.response.headers.get),
         request_id=error.request_id,
     )

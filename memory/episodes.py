@@ -161,3 +161,31 @@ def _first_request(turns: Sequence[TurnView], spans: Mapping[UUID, Sequence[Held
 def _language(turns: Sequence[TurnView]) -> str:
     said = " ".join(turn.content for turn in turns if turn.role == "user") or turns[0].content
     return language_of(said)
+
+
+def merged(members: Sequence[EpisodeView], summary: str) -> EpisodeView:
+    """The episode that stands for its members (one or more, in order of time), under the given summary.
+
+    It cites every turn of theirs, matters as much as the weightiest, and keeps an outcome only if all agree on it.
+    """
+    outcomes = {one.outcome for one in members}
+    languages = [one.language for one in members]
+    procedures = {one.procedure_name for one in members}
+    agents = {one.agent_id for one in members}
+    return EpisodeView(
+        summary=summary,
+        outcome=members[0].outcome if len(outcomes) == 1 else "unknown",
+        outcome_turn_ids=tuple(dict.fromkeys(turn for one in members for turn in one.outcome_turn_ids)),
+        sentiment=members[-1].sentiment,
+        sentiment_trend=members[-1].sentiment_trend,
+        tags=tuple(dict.fromkeys(tag for one in members for tag in one.tags)),
+        entities=tuple(dict.fromkeys(entity for one in members for entity in one.entities)),
+        procedure_name=procedures.pop() if len(procedures) == 1 else None,
+        turn_ids=tuple(dict.fromkeys(turn for one in members for turn in one.turn_ids)),
+        language=max(sorted(set(languages)), key=languages.count),
+        started_at=min(one.started_at for one in members),
+        ended_at=max(one.ended_at for one in members),
+        importance=max(one.importance for one in members),
+        confidence=min(one.confidence for one in members),
+        agent_id=agents.pop() if len(agents) == 1 else None,
+    )

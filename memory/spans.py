@@ -26,6 +26,7 @@ _SHORT_WORDS, _SHORT_CHARS, _SHORT_HAN = 3, 40, 4
 _REPEATED_CHARS = 4
 _STOP_HAN = frozenset("我你他她它您咱的了是在都也就和与或把被这那有没不要会能可吗呢吧啊请用户说已很还再")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_SENTENCE = re.compile(r"(?:[^。！？!?\n.]|\.(?!\s|$))+[。！？!?\n.]*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -121,6 +122,15 @@ def without_mentions(text: str, held: Sequence[str]) -> str:
     kept = [piece for piece in pieces if piece.strip() and not mentions(piece, held)]
     joined = "".join(piece if _HAN.search(piece) else f"{piece.strip()} " for piece in kept)
     return joined.strip()
+
+
+def echoes(text: str, held: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """The sentences [start, end) of a text that repeat a held-back value."""
+    return tuple(
+        (piece.start(), piece.end())
+        for piece in _SENTENCE.finditer(text)
+        if piece[0].strip() and mentions(piece[0], held)
+    )
 
 
 def _state(one: EvidenceView, versions: Sequence[FactVersion], now: datetime, *, forgotten: bool) -> EvidenceState:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 from sqlalchemy import update
 from sqlmodel import Session, col, select
 
-from schemas.decisions import EpisodeView
-from schemas.envelopes import enclose, enclose_json
+from schemas.decisions import EpisodeView, Trend
+from schemas.drafts import Outcome, Sentiment
+from schemas.envelopes import disclose, disclose_json, enclose, enclose_json
 from schemas.tables import Episode
 from stores.sql import insert_once
 
@@ -59,6 +61,17 @@ def add(
     return bool(insert_once(session, Episode, [row]))
 
 
+def recent(session: Session, user_ref: UUID, *, limit: int) -> list[str]:
+    """The summaries of a user's newest live episodes."""
+    query = (
+        select(Episode.summary)
+        .where(Episode.user_ref == user_ref, col(Episode.deleted_at).is_(None))
+        .order_by(col(Episode.recorded_at).desc(), col(Episode.id).desc())
+        .limit(limit)
+    )
+    return [disclose(summary) for summary in session.exec(query)]
+
+
 def live(session: Session, tenant_id: UUID, user_ref: UUID) -> list[Episode]:
     """A user's episodes that are neither deleted nor merged into another, oldest first."""
     query = (
@@ -72,6 +85,29 @@ def live(session: Session, tenant_id: UUID, user_ref: UUID) -> list[Episode]:
         .order_by(col(Episode.started_at), col(Episode.id))
     )
     return list(session.exec(query))
+
+
+def view(row: Episode) -> EpisodeView:
+    """A row as the rules see it."""
+    entities = cast("list[list[str]]", disclose_json(row.entities))
+    return EpisodeView(
+        summary=disclose(row.summary),
+        outcome=cast("Outcome", row.outcome),
+        outcome_turn_ids=tuple(UUID(event_id) for event_id in row.outcome_turn_ids),
+        sentiment=cast("Sentiment", row.sentiment),
+        sentiment_trend=cast("Trend", row.sentiment_trend),
+        tags=tuple(row.tags),
+        entities=tuple((name, kind) for name, kind in entities),
+        procedure_name=row.procedure_name,
+        turn_ids=tuple(UUID(event_id) for event_id in row.turn_ids),
+        language=row.language,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        importance=row.importance,
+        confidence=row.confidence,
+        ticket_id=row.ticket_id,
+        agent_id=row.agent_id,
+    )
 
 
 def merge_into(session: Session, episode_ids: Sequence[UUID], into: UUID, *, now: datetime) -> None:

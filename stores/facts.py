@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 
 from schemas.decisions import Change, EvidenceView, FactVersion, Fold, Op
 from schemas.envelopes import disclose, enclose
-from schemas.tables import Evidence, Fact, FactDecision
+from schemas.tables import Evidence, Fact, FactDecision, Window
 from stores.sql import insert_once
 
 
@@ -53,6 +53,16 @@ def evidence(session: Session, tenant_id: UUID, slot_hash: str) -> list[Evidence
         .order_by(col(Evidence.at), col(Evidence.event_id), col(Evidence.quote_start), col(Evidence.id))
     )
     return [evidence_view(row) for row in session.exec(query)]
+
+
+def windows_of(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, ...]]:
+    """The turns of the window in which each piece of evidence was found; nothing for one that no window gave."""
+    if not evidence_ids:
+        return {}
+    query = select(Evidence, Window).where(
+        col(Evidence.id).in_(evidence_ids), col(Window.id) == col(Evidence.window_id)
+    )
+    return {row.id: tuple(UUID(event_id) for event_id in window.turn_ids) for row, window in session.exec(query)}
 
 
 def versions(session: Session, tenant_id: UUID, slot_hash: str) -> list[FactVersion]:

@@ -1,4 +1,4 @@
-"""The rules' knobs, built from the settings in one place. A setting that is None leaves the rule's own default alone."""
+"""The rules' knobs, built from the settings in one place. A setting of None leaves the rule's own default alone."""
 
 from __future__ import annotations
 

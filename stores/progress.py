@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import func
 from sqlmodel import Session, SQLModel, col, select
 
 from schemas.delivery import EventState, WindowState
@@ -111,10 +112,10 @@ def _fact_news(row: Fact) -> News:
 def _draft_news(row: Draft) -> News:
     if row.decision not in ("rejected", "pending_review"):
         return News("gate", row.decision, "")
-    value = disclose_json(row.content)
-    quote = str(value.get("quote", "")) if isinstance(value, dict) else ""
+    content = cast("dict[str, Any]", disclose_json(row.content))
+    quote = content.get("quote", "")
     return News("gate", row.decision, f"{', '.join(row.reason_codes)}: {quote}")
 
 
-def _count(session: Session, table: type[SQLModel], *where: ColumnElement[bool] | bool) -> int:
+def _count(session: Session, table: type[SQLModel], *where: Any) -> int:
     return session.exec(select(func.count()).select_from(table).where(*where)).one()

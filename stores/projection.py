@@ -13,6 +13,7 @@ from sqlmodel import Session, col, select
 
 from memory.moments import IndexTexts, day_text, episode_texts, fact_texts, moment_texts, procedure_texts
 from memory.registry import spec_of
+from memory.spans import mentions, without_mentions
 from memory.terms import exact_terms, terms
 from memory.turns import TurnView
 from schemas.envelopes import disclose, disclose_json
@@ -144,15 +145,16 @@ def _episode(session: Session, record_id: UUID) -> Projected | None:
     episode = session.get(Episode, record_id)
     if episode is None or episode.deleted_at or episode.write_status not in _SHOWN:
         return None
-    entities = [str(name) for name, _ in cast("list[list[str]]", disclose_json(episode.entities))]
-    summary = disclose(episode.summary)
-    if not summary.strip():
+    held = spans.words(session, episode.tenant_id, [UUID(event_id) for event_id in episode.turn_ids])
+    named = [str(name) for name, _ in cast("list[list[str]]", disclose_json(episode.entities))]
+    summary = without_mentions(disclose(episode.summary), held)
+    if not summary:
         return None
     texts = episode_texts(
         summary=summary,
         day=day_text(episode.started_at, UTC, episode.language),
-        tags=episode.tags,
-        entities=entities,
+        tags=[tag for tag in episode.tags if not mentions(tag, held)],
+        entities=[name for name in named if not mentions(name, held)],
         outcome=episode.outcome,
         procedure=episode.procedure_name,
     )

@@ -1,10 +1,9 @@
-"""Privacy requests opened from a conversation: operations that somebody has to answer, with a due date. Never memories."""
+"""Privacy requests opened from a conversation: operations to be answered by a due date, never memories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from sqlmodel import Session, select
 
@@ -25,11 +24,10 @@ def open_request(
     event_id: UUID,
     kind: RequestKind,
     at: datetime,
-    request_id: Callable[[str], UUID],
 ) -> None:
-    """Opens one. Repeat: one request per turn and kind; `request_id` makes its id from a name."""
+    """Opens one. Repeat: one request per turn and kind."""
     row = Operation(
-        id=request_id(f"{KIND}:{tenant_id}:{event_id}:{kind}"),
+        id=uuid5(event_id, f"{KIND}:{tenant_id}:{kind}"),
         tenant_id=tenant_id,
         kind=f"{KIND}.{kind}",
         state="open",

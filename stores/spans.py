@@ -10,7 +10,8 @@ from sqlalchemy import update
 from sqlmodel import Session, col, select
 
 from schemas.decisions import HeldSpan
-from schemas.tables import Span
+from schemas.envelopes import disclose
+from schemas.tables import Evidence, Span, Turn
 from stores.sql import insert_once
 
 
@@ -62,12 +63,50 @@ def settle(
 
 def cuts(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, int]]]:
     """The characters [start, end) of each turn that are held back now; turns without any are left out."""
-    found: dict[UUID, list[tuple[int, int]]] = {}
+    return {
+        event_id: [(span.start, span.end) for span in found]
+        for event_id, found in held(session, tenant_id, event_ids).items()
+    }
+
+
+def held(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[HeldSpan]]:
+    """What is held back of each turn now, and why; turns without any are left out."""
+    found: dict[UUID, list[HeldSpan]] = {}
     for start in range(0, len(event_ids), 500):
         chunk = event_ids[start : start + 500]
         query = select(Span).where(
             Span.tenant_id == tenant_id, col(Span.event_id).in_(chunk), col(Span.released_at).is_(None)
         )
         for row in session.exec(query):
-            found.setdefault(row.event_id, []).append((row.start, row.end))
+            span = HeldSpan(row.event_id, row.start, row.end, row.reason, row.evidence_id)
+            found.setdefault(row.event_id, []).append(span)
     return found
+
+
+def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple[str, ...]:
+    """What these turns must not tell, in words: values of held-back statements, and whole sentences that were flagged.
+
+    For texts that were made of the turns (a summary, its tags): whatever repeats one of them is left out.
+    """
+    found = held(session, tenant_id, event_ids)
+    if not found:
+        return ()
+    ids = [span.evidence_id for spans in found.values() for span in spans if span.evidence_id is not None]
+    rows = session.exec(select(Evidence).where(col(Evidence.id).in_(ids))).all()
+    values = [disclose(row.value) for row in rows]
+    flagged = {event_id: [span for span in spans if span.evidence_id is None] for event_id, spans in found.items()}
+    contents = {
+        row.event_id: disclose(row.content)
+        for row in session.exec(
+            select(Turn).where(
+                Turn.tenant_id == tenant_id, col(Turn.event_id).in_([e for e, s in flagged.items() if s])
+            )
+        )
+    }
+    sentences = [
+        contents[event_id][span.start : span.end].strip()
+        for event_id, spans in flagged.items()
+        if event_id in contents
+        for span in spans
+    ]
+    return tuple(dict.fromkeys([*values, *(text for text in sentences if text)]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import or_, update
+from sqlalchemy import update
 from sqlmodel import Session, col, select
 
 from memory.strength import StrengthView
@@ -154,9 +154,7 @@ def users_with_episodes_after(session: Session, after: str, limit: int) -> list[
 
 def owed_episode_ids(session: Session, user_ref: UUID) -> set[UUID]:
     """The episodes of a user that the index has not taken yet."""
-    query = select(OutboxRow.record_id).where(
-        OutboxRow.user_ref == user_ref, or_(OutboxRow.kind == "episode", OutboxRow.kind == "moment")
-    )
+    query = select(OutboxRow.record_id).where(OutboxRow.user_ref == user_ref, OutboxRow.kind == "episode")
     return set(session.exec(query))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 from stores.settings import Settings, load_settings
 
@@ -76,7 +76,8 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "task_reject_on_worker_lost": True,
         "task_acks_on_failure": True,
         "task_acks_on_timeout": True,
-        "task_queues": [Queue(name) for name in QUEUES],
+        # An exchange each: else Celery binds every queue to the default one, and a message to that reaches them all.
+        "task_queues": [Queue(name, Exchange(name, "direct"), routing_key=name) for name in QUEUES],
         "task_routes": {name: {"queue": queue} for name, queue in ROUTES.items()},
         "task_default_queue": "upkeep",
         "task_create_missing_queues": False,

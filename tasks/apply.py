@@ -1,4 +1,4 @@
-"""Applies a window's stored answer in one transaction: gate, evidence, slots, spans, episode, procedures, moments, outbox.
+"""Applies a window's stored answer in one transaction: gate, slots, spans, episode, procedures, moments, outbox.
 
 Who decides is `memory/`; this module loads, asks, and saves. Nothing leaves the transaction but hints, after commit.
 """
@@ -7,58 +7,42 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import cast
 from uuid import UUID
 
 from sqlmodel import Session
 
 from memory import gate
+from memory.episodes import build
 from memory.gate import OwnDraft
 from memory.guard import flags as guard_flags
-from memory.turns import TurnView
+from memory.likeness import likeness, shape
+from memory.moments import is_moment
+from memory.strength import StrengthView, initial_expiry
 from memory.verify import verify
-from schemas.decisions import Decision, Dropped, Flag, Verified
-from schemas.drafts import WindowDraft
+from schemas.decisions import Dropped, Verified
+from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
-from schemas.tables import Draft, Tenant, User
+from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
-from stores import drafts, tenancy, turns, windows
+from stores import drafts, episodes, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
 from tasks import outcomes, slots
 from tasks.app import INDEX
 from tasks.base import hint
+from tasks.holding import hold
+from tasks.work import Judged, Work
 
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """One window being applied: the transaction, whose window it is, and what was said in it."""
-
-    session: Session
-    kit: Kit
-    claim: Claim
-    tenant: Tenant
-    user: User
-    row: SessionRow
-    said: Sequence[TurnView]
-    context: Sequence[TurnView]
-    now: datetime
-    flags: dict[UUID, tuple[Flag, ...]]
-    touched: set[UUID] = field(default_factory=set[UUID])
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A statement that passed verification, and what the gate says of it."""
-
-    verified: Verified
-    decision: Decision
+_LEAVES_EVIDENCE = frozenset({"auto", "pending_review"})
+#: A window's summary is compared with this many before it, to tell the unusual from the usual.
+_RECENT = 20
 
 
 def apply(kit: Kit, claim: Claim, draft: WindowDraft) -> None:
@@ -73,14 +57,13 @@ def _apply(session: Session, kit: Kit, claim: Claim, draft: WindowDraft, now: da
     judged, dropped, own = _judge(work, draft)
     _save_drafts(work, draft, judged, dropped, own)
     kept = [*judged, *(Judged(one.verified, one.decision) for one in own)]
-    slots.write(work, [one for one in kept if one.decision.write_status in ("auto", "pending_review")])
-    slots.hold(work, kept)
-    episode_id = _save_episode(work, draft, kept)
+    folded = slots.write(work, [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE])
+    held = hold(work, folded, kept)
+    episode_id = _save_episode(work, draft, kept, held)
     outcomes.count(work, draft)
     _save_moments(work, episode_id)
     _open_requests(work)
     windows.finish(session, claim)
-    after_commit(session, partial(kit.hot.forget_session, claim.tenant_id, claim.user_ref, claim.session_ref))
     after_commit(session, partial(hint, INDEX))
     return Counter(one.decision.write_status for one in kept) + Counter(dropped=len(dropped))
 
@@ -94,7 +77,6 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime) -> Work:
         claim=claim,
         tenant=session.get_one(Tenant, claim.tenant_id),
         user=users[claim.user_ref],
-        row=session.get_one(SessionRow, claim.session_ref),
         said=said,
         context=turns.before(session, claim.tenant_id, claim.turn_ids),
         now=now,
@@ -125,47 +107,102 @@ def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped],
 def _save_drafts(
     work: Work, draft: WindowDraft, judged: Sequence[Judged], dropped: Sequence[Dropped], own: Sequence[OwnDraft]
 ) -> None:
-    rows = [
-        _draft_row(
-            work, one.ordinal, enclose_json(draft.facts[one.ordinal].model_dump()), "dropped", (one.reason_code,)
-        )
-        for one in dropped
-    ]
-    rows += [
-        _draft_row(
-            work,
-            one.verified.ordinal,
-            enclose_json(draft.facts[one.verified.ordinal].model_dump()),
-            one.decision.write_status,
-            one.decision.reason_codes,
-        )
-        for one in judged
-    ]
-    first = len(draft.facts)
-    rows += [
-        _draft_row(
-            work,
-            first + place,
-            enclose_json(
-                {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
-            ),
-            one.decision.write_status,
-            one.decision.reason_codes,
-        )
-        for place, one in enumerate(own)
-    ]
+    facts_said = [fact.model_dump() for fact in draft.facts]
+    rows = [_draft_row(work, one.ordinal, facts_said[one.ordinal], "dropped", (one.reason_code,)) for one in dropped]
+    rows += [_judged_row(work, one.verified.ordinal, facts_said[one.verified.ordinal], one) for one in judged]
+    for place, one in enumerate(own, len(facts_said)):
+        content = {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
+        rows.append(_judged_row(work, place, content, Judged(one.verified, one.decision)))
     drafts.add(work.session, rows)
 
 
-def _draft_row(work: Work, ordinal: int, content: bytes, decision: str, reason_codes: Sequence[str]) -> Draft:
+def _judged_row(work: Work, ordinal: int, content: Mapping[str, object], one: Judged) -> Draft:
+    return _draft_row(work, ordinal, content, one.decision.write_status, one.decision.reason_codes)
+
+
+def _draft_row(
+    work: Work, ordinal: int, content: Mapping[str, object], decision: str, reason_codes: Sequence[str]
+) -> Draft:
     return Draft(
         id=work.kit.new_id(),
         tenant_id=work.claim.tenant_id,
         user_ref=work.claim.user_ref,
         window_id=work.claim.window_id,
         ordinal=ordinal,
-        content=content,
+        content=enclose_json(content),
         decision=decision,
         reason_codes=list(reason_codes),
         recorded_at=work.now,
     )
+
+
+def _save_episode(work: Work, draft: WindowDraft, kept: Sequence[Judged], held: Sequence[str]) -> UUID:
+    session, claim = work.session, work.claim
+    recent = episodes.recent(session, claim.user_ref, limit=_RECENT)
+    view = build(
+        draft,
+        work.said,
+        spans.held(session, claim.tenant_id, claim.turn_ids),
+        kept=[one.verified for one in kept if one.decision.write_status == "auto"],
+        held=held,
+        ended_outcome=_ended_outcome(session.get_one(SessionRow, claim.session_ref)),
+        uniqueness=1.0 - max((likeness(shape(draft.summary), shape(text)) for text in recent), default=0.0),
+    )
+    episode_id = work.kit.new_id()
+    aged = StrengthView(kind="episode", base_importance=view.importance, at=view.ended_at, recorded_at=work.now)
+    episodes.add(
+        session,
+        view,
+        episode_id=episode_id,
+        tenant_id=claim.tenant_id,
+        user_ref=claim.user_ref,
+        session_ref=claim.session_ref,
+        window_id=claim.window_id,
+        recorded_at=work.now,
+        expires_at=initial_expiry(aged, work.kit.policies.strength),
+    )
+    upkeep.owe(session, "episode", [session.get_one(Episode, episode_id)])
+    return episode_id
+
+
+def _ended_outcome(row: SessionRow) -> Outcome | None:
+    """What the agent said of the session's end; its word outranks the model's. "unknown" says nothing."""
+    return cast("Outcome", row.outcome) if row.ended_at is not None and row.outcome in ("success", "failure") else None
+
+
+def _save_moments(work: Work, episode_id: UUID) -> None:
+    """One a spoken turn; those next to the window, and those whose text was held back or released, are owed anew."""
+    session, claim = work.session, work.claim
+    spoken = [turn for turn in work.said if is_moment(turn)]
+    threads = {turn.thread_id for turn in spoken if turn.thread_id is not None}
+    shared = sessions.shared_threads(session, claim.tenant_id, threads, claim.user_ref)
+    moments.add(
+        session,
+        tenant_id=claim.tenant_id,
+        user_ref=claim.user_ref,
+        session_ref=claim.session_ref,
+        episode_id=episode_id,
+        turns=spoken,
+        shared_threads=shared,
+        new_id=work.kit.new_id,
+    )
+    ours = {turn.event_id for turn in spoken}
+    near = turns.neighbours(session, claim.tenant_id, [*ours, *work.touched])
+    around = {other.event_id for pair in near.values() for other in pair if other is not None}
+    for thread_id in shared:
+        upkeep.owe(session, "moment", moments.share(session, claim.tenant_id, thread_id))
+    upkeep.owe(session, "moment", moments.of_turns(session, claim.tenant_id, list(ours)))
+    upkeep.owe(session, "moment", moments.touch(session, claim.tenant_id, list((around | work.touched) - ours)))
+
+
+def _open_requests(work: Work) -> None:
+    for turn in work.said:
+        for kind in gate.requests(turn, work.flags[turn.event_id]):
+            requests.open_request(
+                work.session,
+                tenant_id=work.claim.tenant_id,
+                user_ref=work.claim.user_ref,
+                event_id=turn.event_id,
+                kind=kind,
+                at=turn.at,
+            )

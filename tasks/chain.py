@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from schemas.errors import StaleClaim
 from stores import jobs, metrics
 from stores.kit import Kit
 
@@ -20,8 +21,21 @@ DEADLINE_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Where a chain stands: go on after `after` ("" is the beginning), in a transaction that begins with `hold`."""
+
+    name: str
+    epoch: int
+    after: str
+
+    def hold(self, session: Session) -> None:
+        """Holds the run for another lease. Raises: StaleClaim when another run has begun: this one ends."""
+        jobs.renew(session, self.name, self.epoch, LEASE_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
-    """What one transaction did. `after` is where the next one goes on; None ends the chain."""
+    """What one step did. `after` is where the next one goes on; None ends the chain."""
 
     changed: int
     after: str | None
@@ -30,15 +44,15 @@ class Link:
 def run(
     kit: Kit,
     name: str,
-    link: Callable[[Session, str], Link],
+    link: Callable[[Step], Link],
     *,
     not_within_seconds: float = 0.0,
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> int | None:
     """Runs a job to its end or its deadline; answers how many rows it changed, or None while another run is on.
 
-    `link` is one bounded transaction from a place on ("" is the beginning). A run that met its deadline goes on from
-    there next time. Repeat: harmless when each link is. Raises: StaleClaim when another run has begun.
+    A run that met its deadline goes on from there next time. Repeat: harmless when each link is.
+    Raises: StaleClaim when another run has begun.
     """
     begun = kit.db.write(lambda session: _begin(session, name, not_within_seconds))
     if begun is None:
@@ -47,8 +61,10 @@ def run(
     changed, stops_at = 0, time.monotonic() + deadline_seconds
     try:
         while place is not None and time.monotonic() < stops_at:
-            done = kit.db.write(lambda session, after=place: _link(session, name, epoch, link, after))
+            done = link(Step(name, epoch, place))
             changed, place = changed + done.changed, done.after
+    except StaleClaim:
+        raise
     except BaseException:
         kit.db.write(lambda session: jobs.abandon(session, name, epoch))
         raise
@@ -65,8 +81,3 @@ def _begin(session: Session, name: str, not_within_seconds: float) -> tuple[int,
         return None
     row = jobs.current(session, name)
     return epoch, str(row.last_result.get("after", "")) if row is not None else ""
-
-
-def _link(session: Session, name: str, epoch: int, link: Callable[[Session, str], Link], after: str) -> Link:
-    jobs.renew(session, name, epoch, LEASE_SECONDS)
-    return link(session, after)

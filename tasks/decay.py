@@ -12,7 +12,7 @@ from stores.kit import Kit, process_kit
 from tasks import chain
 from tasks.app import DECAY
 from tasks.base import MemoryTask, memory_task
-from tasks.chain import Link
+from tasks.chain import Link, Step
 
 BATCH = 500
 #: A change below this is not worth a write.
@@ -22,11 +22,12 @@ STEP = 0.005
 def decay(kit: Kit) -> int | None:
     """Brings every live fact's and episode's strength up to date; how many moved, or None while another run is on."""
     now, policy = kit.world_now(), kit.policies.strength
-    return chain.run(kit, DECAY, lambda session, after: _link(session, after, now, policy))
+    return chain.run(kit, DECAY, lambda step: kit.db.write(lambda session: _link(session, step, now, policy)))
 
 
-def _link(session: Session, after: str, now: datetime, policy: StrengthPolicy) -> Link:
-    kind, _, last = (after or "fact:").partition(":")
+def _link(session: Session, step: Step, now: datetime, policy: StrengthPolicy) -> Link:
+    step.hold(session)
+    kind, _, last = (step.after or "fact:").partition(":")
     rows = (upkeep.facts_after if kind == "fact" else upkeep.episodes_after)(session, last, BATCH)
     moved = 0
     for row in rows:

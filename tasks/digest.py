@@ -6,7 +6,6 @@ import logging
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
 
 from llm.offline import OfflineModel
 
@@ -69,7 +68,7 @@ def _draft(kit: Kit, claim: Claim) -> WindowDraft:
     answer = _answer(kit, WindowRequest(turns=said, context=context, prompt_version=claim.prompt_version))
     _count(claim, answer.usage)
     stored = enclose_json(answer.draft.model_dump(mode="json"))
-    usage = cast("dict[str, Any]", asdict(answer.usage))
+    usage = asdict(answer.usage)
     kit.db.write(lambda session: windows.save_answer(session, claim, stored, usage))
     return answer.draft
 

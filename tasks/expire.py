@@ -14,7 +14,7 @@ from stores.upkeep import Aged
 from tasks import chain
 from tasks.app import EXPIRE
 from tasks.base import MemoryTask, memory_task
-from tasks.chain import Link
+from tasks.chain import Link, Step
 
 BATCH = 200
 _STAGES = ("fact", "episode", "volatile")
@@ -23,10 +23,12 @@ _STAGES = ("fact", "episode", "volatile")
 def expire(kit: Kit) -> int | None:
     """Goes through all that is due; how many rows it ended or re-dated, or None while another run is on."""
     now, policy = kit.world_now(), kit.policies.strength
-    return chain.run(kit, EXPIRE, lambda session, stage: _link(session, stage or _STAGES[0], now, policy))
+    return chain.run(kit, EXPIRE, lambda step: kit.db.write(lambda session: _link(session, step, now, policy)))
 
 
-def _link(session: Session, stage: str, now: datetime, policy: StrengthPolicy) -> Link:
+def _link(session: Session, step: Step, now: datetime, policy: StrengthPolicy) -> Link:
+    step.hold(session)
+    stage = step.after or _STAGES[0]
     rows: list[Aged] = _due(session, stage, now)
     for row in rows:
         if stage == "volatile":

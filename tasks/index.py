@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-import numpy as np
 from sqlmodel import Session
 
 from memory.moments import pooled
@@ -68,11 +67,12 @@ def _generation(session: Session, row: OutboxRow) -> int:
 def _write(kit: Kit, owed: Sequence[_Owed]) -> ServiceError | None:
     """Writes and deletes. What failed, or None; without vectors the keywords are written all the same."""
     present = [item.projected for item in owed if item.projected is not None]
+    vectors: Sequence[Vector | None]
+    failure: ServiceError | None
     try:
-        vectors: list[Vector | None] = list(_vectors(kit, present))
-        failure = None
+        vectors, failure = _vectors(kit, present), None
     except ServiceError as exc:
-        vectors, failure = [None] * len(present), exc
+        vectors, failure = [None for _ in present], exc
     try:
         for rows in _by_tenant(present, vectors).values():
             kit.index.upsert(rows)
@@ -89,12 +89,12 @@ def _vectors(kit: Kit, present: Sequence[Projected]) -> list[Vector]:
         text for item in present for text in (item.embed, *item.neighbours) if text is not None and text.strip()
     )
     by_text = dict(zip(texts, kit.embedder.embed(list(texts)), strict=True))
-    return [
-        pooled(by_text[item.embed], *(by_text.get(text) if text else None for text in item.neighbours))
-        if any(item.neighbours)
-        else np.asarray(by_text[item.embed], dtype=np.float32)
-        for item in present
-    ]
+    return [_leaning(item, by_text) for item in present]
+
+
+def _leaning(item: Projected, by_text: Mapping[str, Vector]) -> Vector:
+    before, after = (by_text.get(text) if text else None for text in item.neighbours)
+    return pooled(by_text[item.embed], before, after)
 
 
 def _by_tenant(present: Sequence[Projected], vectors: Sequence[Vector | None]) -> dict[UUID, list[IndexRow]]:

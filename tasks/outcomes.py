@@ -13,7 +13,7 @@ from tasks.work import Work
 
 
 def count(work: Work, draft: WindowDraft) -> str | None:
-    """Keeps the window's outcome; answers the procedure's name, or None when none was used or nothing shows how it went.
+    """Keeps the window's outcome; the procedure's name, or None when none was used or nothing shows how it went.
 
     Repeat: an event counts once.
     """

@@ -1,4 +1,4 @@
-"""The embedded worker: llm, index and upkeep in one process of threads. Also the application of beat and Flower.
+"""The embedded worker: llm, index and upkeep in one process of threads. Knows the beat table too.
 
 A digest may hang as long as its model does, so digests take at most the slots minus the reserved ones: the index and
 the beat jobs always find a thread.
@@ -11,12 +11,12 @@ from celery.signals import worker_init
 from stores.settings import load_settings
 from tasks.app import DIGEST
 from tasks.base import limit
-from workers.beat import beat_configuration
+from workers import beat
 from workers.life import serve
 from workers.roles import EMBEDDED
 
 app = serve(EMBEDDED)
-app.add_defaults(lambda: beat_configuration(load_settings()))
+TABLE = beat.beat_schedule  # `celery -A workers.app beat` works as well
 
 
 @worker_init.connect(weak=False)

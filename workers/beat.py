@@ -1,11 +1,14 @@
-"""The beat table. Two beats do no harm: a sweep takes no lease and repeats nothing, and every other job has one."""
+"""The beat table, and the application of a beat process: names alone, none of the tasks' own imports.
+
+Two beats do no harm: a sweep takes no lease and repeats nothing, and every other job has one.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from stores.settings import Settings
-from tasks.app import CONSOLIDATE, DECAY, EXPIRE, ROUTES, SWEEP
+from stores.settings import Settings, load_settings
+from tasks.app import CONSOLIDATE, DECAY, EXPIRE, ROUTES, SWEEP, app
 
 
 def beat_configuration(settings: Settings) -> dict[str, Any]:
@@ -30,3 +33,6 @@ def beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
         name: {"task": name, "schedule": seconds, "options": {"queue": ROUTES[name], "expires": max(seconds, 1.0)}}
         for name, seconds in every.items()
     }
+
+
+app.add_defaults(lambda: beat_configuration(load_settings()))

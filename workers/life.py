@@ -8,16 +8,15 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from celery import Celery
 from celery.signals import celeryd_init, setup_logging, worker_init, worker_ready, worker_shutdown
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
+from schemas.errors import BadSettings, StoreBusy
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
-from workers import logs
+from workers import broker, logs
 from workers.presence import ready_file, start_record
 from workers.roles import Role
 
@@ -73,10 +72,14 @@ class _Life:
     def check_broker(self, **_: object) -> None:
         """Refuses a broker that may throw messages away when its memory is full."""
         ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
-        policy = eviction_policy(app)
-        if policy not in (None, "noeviction"):
-            logger.error("broker refused maxmemory_policy=%s needed=noeviction", policy)
-            raise SystemExit(78)
+        try:
+            broker.refuse_evicting(load_settings().broker_url)
+        except BadSettings as exc:
+            # Celery logs what a receiver raises and goes on; only an exit stops the worker.
+            logger.error("broker refused code=%s %s", exc.code, exc)
+            raise SystemExit(2) from None
+        except StoreBusy:
+            logger.warning("broker does not answer yet")
 
     def say_ready(self, **_: object) -> None:
         """Leaves the ready file and the start record."""
@@ -94,16 +97,6 @@ class _Life:
     def say_gone(self, **_: object) -> None:
         """Takes the ready file away."""
         ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
-
-
-def eviction_policy(application: Celery) -> str | None:
-    """The broker's maxmemory policy; None when it does not answer or does not say."""
-    try:
-        with application.connection_for_write() as connection:
-            client = cast("Any", connection.default_channel).client
-            return cast("dict[str, str]", client.info("memory")).get("maxmemory_policy")
-    except (OperationalError, RedisError, OSError):
-        return None
 
 
 def _write(path: Path, record: Mapping[str, object]) -> None:

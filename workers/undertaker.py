@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 
 POLL_SECONDS = 0.05
+KILL_SECONDS = 5.0
 
 
 def mourn(lines: Iterable[str], grace_seconds: float) -> None:
@@ -30,33 +31,31 @@ def mourn(lines: Iterable[str], grace_seconds: float) -> None:
 
 
 def end(groups: list[int], grace_seconds: float) -> None:
-    """SIGTERM to each leader, SIGKILL to what is left of its group after the grace."""
+    """SIGTERM to each leader, SIGKILL to what is left of its group after the grace; returns when nothing is left."""
     for pid in groups:
         send(os.kill, pid, signal.SIGTERM)
-    deadline = time.monotonic() + grace_seconds
-    while any(is_alive(pid) for pid in groups) and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
+    await_end(groups, os.kill, grace_seconds)
     for pid in groups:
         send(os.killpg, pid, signal.SIGKILL)
+    await_end(groups, os.killpg, KILL_SECONDS)
 
 
-def is_alive(pid: int) -> bool:
-    """A process of that pid exists; orphans are reaped by init at once."""
+def await_end(pids: list[int], how: Callable[[int, int], None], seconds: float) -> None:
+    """Waits until no process, or no member of a group, is left; gives up after the time."""
+    deadline = time.monotonic() + seconds
+    while any(send(how, pid, 0) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+
+
+def send(how: Callable[[int, int], None], pid: int, number: int) -> bool:
+    """Sends a signal to a process or group; answers whether it was there."""
     try:
-        os.kill(pid, 0)
+        how(pid, number)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
     return True
-
-
-def send(how: Callable[[int, int], None], pid: int, number: int) -> None:
-    """Sends a signal to a process or group that may be gone already."""
-    try:
-        how(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 if __name__ == "__main__":

@@ -30,5 +30,5 @@ def findings(text: str) -> list[Finding]:
 def _timed(finding: Finding, text: str) -> Finding:
     if finding.when is not None:
         return finding
-    times = find_times(text[finding.start : finding.end + 40].split(". ")[0])
+    times = find_times(text[finding.start : finding.end + 40].split(". ", maxsplit=1)[0])
     return replace(finding, when=times[0].text) if times else finding

@@ -18,6 +18,8 @@ from schemas.indexing import Vector
 SEGMENT_ROWS = 256
 # A segment that deletes have thinned below this gives its rows to the last one, so that a part stays few segments.
 THIN_ROWS = 64
+# New vectors gather in a short last segment first: a write rewrites it whole, at most 16 KB for 512 dimensions.
+TAIL_ROWS = 32
 
 Codes = npt.NDArray[np.int8]
 Rids = npt.NDArray[np.int64]
@@ -73,24 +75,28 @@ def change(
     connection: sqlite3.Connection, part: int, *, gone: Collection[int], fresh: Mapping[int, Vector], dimensions: int
 ) -> None:
     """Takes the vectors of records in `gone` out of a part and appends the `fresh` ones, which replace older ones."""
-    added = pack(fresh.keys(), fresh.values(), dimensions)
     touched = np.fromiter({*gone, *fresh}, dtype=np.int64)
     # The smallest column comes first: reading it alone leaves the pages of the codes unread.
     listed = connection.execute("SELECT seg, rids FROM seg WHERE part = ? ORDER BY seg", (part,)).fetchall()
-    last = listed[-1][0] if listed else -1
+    kept: dict[int, int] = {}
     loose: list[Packed] = []
-    for seg, rids in listed:
-        held: Rids = np.frombuffer(rids, dtype=np.int64)
-        stays = ~np.isin(held, touched)
-        if stays.all() and seg != last:
+    for seg, raw in listed:
+        rids: Rids = np.frombuffer(raw, dtype=np.int64)
+        stays = ~np.isin(rids, touched)
+        count = int(np.count_nonzero(stays))
+        is_tail = seg == listed[-1][0] and len(rids) < TAIL_ROWS
+        if is_tail or (count < len(rids) and count < THIN_ROWS):
+            loose.append(_taken(connection, part, seg, dimensions).only(stays))
             continue
-        rest = _segment(connection, part, seg, dimensions).only(stays)
-        if seg == last or len(rest.rids) < THIN_ROWS:
-            loose.append(rest)
-            connection.execute("DELETE FROM seg WHERE part = ? AND seg = ?", (part, seg))
-        else:
-            _store(connection, part, seg, rest)
-    _append(connection, part, max(last, 0), _joined([*loose, added], dimensions))
+        kept[seg] = count
+        if count < len(rids):
+            _store(connection, part, seg, _segment(connection, part, seg, dimensions).only(stays))
+    rows = _joined([*loose, pack(fresh.keys(), fresh.values(), dimensions)], dimensions)
+    last = max(kept, default=-1)
+    if len(rows.rids) >= TAIL_ROWS and kept and kept[last] < SEGMENT_ROWS:
+        rows = _joined([_taken(connection, part, last, dimensions), rows], dimensions)
+        last -= 1
+    _append(connection, part, last + 1, rows)
 
 
 def _append(connection: sqlite3.Connection, part: int, seg: int, rows: Packed) -> None:
@@ -98,6 +104,13 @@ def _append(connection: sqlite3.Connection, part: int, seg: int, rows: Packed) -
         block = slice(start, start + SEGMENT_ROWS)
         _store(connection, part, seg, Packed(rows.rids[block], rows.scales[block], rows.codes[block]))
         seg += 1
+
+
+def _taken(connection: sqlite3.Connection, part: int, seg: int, dimensions: int) -> Packed:
+    """A segment that is no longer there."""
+    rows = _segment(connection, part, seg, dimensions)
+    connection.execute("DELETE FROM seg WHERE part = ? AND seg = ?", (part, seg))
+    return rows
 
 
 def _segment(connection: sqlite3.Connection, part: int, seg: int, dimensions: int) -> Packed:

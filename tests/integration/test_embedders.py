@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import threading
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,6 @@ from scripted_model import Reply, ScriptedModel, embeddings, error, vector
 def server() -> Iterator[ScriptedModel]:
     with ScriptedModel(embedding_dimensions=8) as running:
         yield running
-    gc.collect()
 
 
 @pytest.fixture

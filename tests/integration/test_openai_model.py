@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import socket
@@ -16,6 +15,8 @@ from email.utils import format_datetime
 from uuid import UUID
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from llm.config import ModelConfig
 from llm.face import Answer, WindowRequest
@@ -34,8 +35,6 @@ AT = datetime(2026, 1, 1, 9, tzinfo=UTC)
 def server() -> Iterator[ScriptedModel]:
     with ScriptedModel() as running:
         yield running
-    # A socket that a test left open is reported here, and not in the test that happens to run next.
-    gc.collect()
 
 
 def turn(number: int, content: str, role: str = "user") -> TurnView:
@@ -509,3 +508,21 @@ def test_what_a_turn_says_cannot_forge_another_turn(server: ScriptedModel) -> No
 
     assert server.calls[0].turns == [forged, "after"]
     assert window_messages([turn(1, forged)])[1]["content"].count("\n# Turns") == 0
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    status=st.sampled_from([200, 201, 204, 302, 304, 400, 404, 418, 422, 429, 500, 503, 599]),
+    body=st.text(st.characters(), max_size=40)
+    | st.sampled_from(["{}", "[]", "null", '{"error": []}', '{"choices": [1]}']),
+    content_type=st.sampled_from(["application/json", "text/html; charset=utf-16", "text/event-stream", "x"]),
+)
+def test_whatever_a_server_answers_is_one_of_our_errors(
+    server: ScriptedModel, status: int, body: str, content_type: str
+) -> None:
+    server.always(Reply(status=status, body=body, content_type=content_type))
+
+    with pytest.raises((BilledModelBusy, BilledBadAnswer)) as raised:
+        ask(server, timeout_seconds=5)
+
+    assert raised.value.code

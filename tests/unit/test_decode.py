@@ -89,6 +89,8 @@ def test_what_looks_like_a_thought_inside_the_answer_stays() -> None:
         ("{}", "invalid"),
         ('{"summary": nope}', "invalid"),
         ('{"type": "object", "properties": {"summary": {"type": "string"}}}', "invalid"),
+        ('{"summary": "she said "hi", twice", "facts": []}', "invalid"),
+        ('```json\n{"summary": "an inch is 1"", "facts": []}\n```', "invalid"),
         ('{"summary":"x","facts":[{"quote":"My bud', "truncated"),
         ('{"summary": "s", "facts": [{"quote": "a", "value": "b"}, {"quo', "truncated"),
         ('```json\n{"summary": "s",\n', "truncated"),

@@ -41,7 +41,7 @@ def publish(
         **{"v": 1, "kind": "turn", "event_id": str(uuid7()), "user_id": user, "session_id": session},
         **{"at": now, "published_at": now, "role": role, "content": text, "producer": "cli", "seq": 1},
     }
-    answer = _call("POST", "/v1/events", {"events": [event]})
+    answer = _call("POST", "/v1/events", [event])
     results = cast("list[dict[str, Any]]", answer.get("results", []))
     refused = [result for result in results if result.get("status") == "rejected"]
     if refused:
@@ -96,14 +96,14 @@ def memories(
         show(f"{item.get('kind')}  {item.get('text')}  {item.get('id')}")
 
 
-def _call(method: str, path: str, content: dict[str, Any]) -> dict[str, Any]:
+def _call(method: str, path: str, content: Any) -> dict[str, Any]:
     import httpx  # noqa: PLC0415 - only these commands speak HTTP
 
     settings = load_settings()
     credential = settings.credential()
     if credential is None:
         raise BadSettings("AFTERTURN_KEY: no key. Mend: ./afterturn up makes one, or ./afterturn keys create")
-    headers = {"Authorization": f"Bearer {credential.get_secret_value()}"}
+    headers = {"Authorization": f"Bearer {credential.get_secret_value()}", "Accept-Language": tr("zh", "en")}
     url = settings.url + path
     try:
         if method == "GET":

@@ -110,6 +110,7 @@ def add_texts(extras: dict[str, Json], judge: Callable[[object], str | None], **
 
 def copied(field: str, value: Mapping[str, object]) -> dict[str, Json]:
     """A copy of a JSON object of at most 64 KiB. Raises: BadEvent."""
+    require(field, value, limits.depth_fault)
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         size = len(text.encode())

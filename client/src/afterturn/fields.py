@@ -45,7 +45,10 @@ def _in_utc(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
 
-def _size_fault(value: object) -> str | None:
+def _detail_fault(value: object) -> str | None:
+    reason = limits.depth_fault(value)
+    if reason is not None:
+        return reason
     if len(to_json(value)) > limits.MAX_DETAIL_BYTES:
         return f"must be at most {limits.MAX_DETAIL_BYTES} bytes of JSON"
     return None
@@ -75,8 +78,8 @@ Content = Annotated[str, _must(_content_fault)]
 """At most 256 KiB of UTF-8. Whether it may be empty depends on the event."""
 Note = Annotated[str, _must(_note_fault)]
 """At most 4 KiB of UTF-8."""
-ToolArguments = Annotated[dict[str, JsonValue], _must(_size_fault)]
-Patch = Annotated[dict[str, JsonValue], _must(_size_fault), AfterValidator(_check_patch)]
+ToolArguments = Annotated[dict[str, JsonValue], _must(_detail_fault)]
+Patch = Annotated[dict[str, JsonValue], _must(_detail_fault), AfterValidator(_check_patch)]
 UtcTime = Annotated[Time, AfterValidator(_in_utc)]
 """A time whose zone does not matter."""
 Outcome = Literal["success", "failure", "unknown"]

@@ -7,6 +7,7 @@ second time nor wait for a lock that no thread of its own holds.
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 import weakref
@@ -42,8 +43,13 @@ def begin(living: Living) -> None:
     """From now on, forks and the end of the process are handled for this publisher."""
     # kombu's imports load concurrent.futures.thread, which cannot be imported once the main thread has ended: measured,
     # a script of one turn then delivered nothing, 20 of 20 times.
-
+    importlib.import_module("concurrent.futures.thread")
     _living.add(living)
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        # A child of a fork server makes its publisher while it imports the main module; what it registers then is
+        # cleared before its work begins. This runs after the clearing.
+        util.register_after_fork(living, finish_with_child)
 
 
 def end(living: Living) -> None:

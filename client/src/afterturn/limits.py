@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
@@ -22,6 +23,7 @@ MAX_QUERY_CHARS = 32_768
 MAX_NOTE_BYTES = 4096
 MAX_LIST_ITEMS = 1000
 MAX_DETAIL_BYTES = 64 * 1024
+MAX_DETAIL_DEPTH = 64
 
 
 def id_fault(value: object) -> str | None:
@@ -131,6 +133,16 @@ def patch_fault(patch: Mapping[str, object]) -> tuple[str, str] | None:
         if value is not None and not isinstance(value, types):
             return name, f"must be {_TYPE_NAMES[types]} or null"
     return None
+
+
+def depth_fault(value: object, depth: int = 0) -> str | None:
+    """Why a JSON value is too deep: what walks over it later does so by recursion."""
+    if not isinstance(value, dict | list | tuple):
+        return None
+    if depth == MAX_DETAIL_DEPTH:
+        return f"must be nested at most {MAX_DETAIL_DEPTH} deep"
+    inner = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
+    return next((fault for item in inner if (fault := depth_fault(item, depth + 1))), None)
 
 
 def traceparent_fault(value: object) -> str | None:

@@ -193,7 +193,9 @@ class Outlet:
         self._sender = None
 
     def finish(self) -> None:
-        """The process ends: as close, and what is left is told on stderr."""
+        """The process ends: as close, and what is left is told on stderr. Repeat: says nothing."""
+        if self._buffer.closed:
+            return
         self.close(self._exit_seconds)
         left = self._buffer.held
         if left:

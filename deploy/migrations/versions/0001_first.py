@@ -162,6 +162,7 @@ def _arrivals() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "event_id"),
     )
     op.create_index("ix_turns_session_order", "turns", ["session_ref", "at", "event_id"])
+    op.create_index("ix_turns_thread_order", "turns", ["tenant_id", "thread_id", "at", "event_id"])
     op.create_index("ix_turns_user_ref", "turns", ["user_ref"])
     op.create_index("ix_turns_window_id", "turns", ["window_id"])
     op.create_table(
@@ -205,6 +206,7 @@ def _work() -> None:
         sa.UniqueConstraint("tenant_id", "user_ref", "session_hash"),
     )
     op.create_index("ix_sessions_due", "sessions", ["due_at"])
+    op.create_index("ix_sessions_thread", "sessions", ["tenant_id", "thread_id"])
     op.create_index("ix_sessions_user_ref", "sessions", ["user_ref"])
     op.create_table(
         "windows",
@@ -228,10 +230,10 @@ def _work() -> None:
         _time("applied_at", nullable=True),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("ix_windows_lease_until", "windows", ["lease_until"])
     op.create_index("ix_windows_session_ref", "windows", ["session_ref"])
     op.create_index("ix_windows_state_due", "windows", ["state", "next_try_at"])
     op.create_index("ix_windows_tenant_due", "windows", ["tenant_id", "state", "next_try_at"])
-    op.create_index("ix_windows_lease_until", "windows", ["lease_until"])
     op.create_index("ix_windows_user_ref", "windows", ["user_ref"])
     op.create_table(
         "dead_letters",

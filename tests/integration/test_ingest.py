@@ -1,0 +1,510 @@
+"""What arrives is kept exactly once, on SQLite and on PostgreSQL, whatever the order and whoever else writes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlmodel import col, select
+
+from afterturn.batches import encode_batch
+from afterturn.credentials import parse_credential, seal_key
+from afterturn.ids import uuid7
+from afterturn.sealing import Sealer
+from delivery_fixtures import BATCH, START, World, ended, event, ids, tenant_key, turn, world
+from schemas.envelopes import disclose, disclose_json
+from schemas.errors import BadBatch, Forbidden
+from schemas.tables import (
+    DeadLetter,
+    LedgerEntry,
+    Observation,
+    ProcedureOutcome,
+    ProcedureVersion,
+    Turn,
+    User,
+    WorkingState,
+)
+from schemas.tables import Session as SessionRow
+from stores import clock, dead, ledger, turns, working
+from stores.ledger import Tally
+from stores.tenancy import KeyInfo
+from tasks.ingest import BatchInfo, Receipt, ingest_batch, ingest_events
+
+__all__ = ["world"]
+
+
+def _ingest(world: World, events: Sequence[object], *, key: KeyInfo | None = None, **batch: Any) -> list[Receipt]:
+    info = BatchInfo(producer="producer-1", **batch) if batch else BATCH
+    return ingest_events(world.kit, key or world.key, events, batch=info)
+
+
+def _states(receipts: Sequence[Receipt]) -> list[str]:
+    return [receipt.state for receipt in receipts]
+
+
+def _turns(world: World) -> list[Turn]:
+    with world.db.read() as session:
+        return list(session.exec(select(Turn).order_by(col(Turn.at), col(Turn.event_id))))
+
+
+def _only_session(world: World) -> SessionRow:
+    with world.db.read() as session:
+        return session.exec(select(SessionRow)).one()
+
+
+def _ledger(world: World) -> dict[str, int]:
+    with world.db.read() as session:
+        return ledger.states(session, world.key.tenant_id)
+
+
+def test_a_batch_is_kept_with_its_session(world: World):
+    events = [turn("Hello", 0), turn("Hi, how can I help?", 1, role="assistant"), turn("我的耳机有杂音。", 2)]
+
+    receipts = _ingest(world, events)
+
+    assert _states(receipts) == ["stored"] * 3
+    assert [receipt.event_id for receipt in receipts] == ids(events)
+    rows = _turns(world)
+    assert [disclose(row.content) for row in rows] == ["Hello", "Hi, how can I help?", "我的耳机有杂音。"]
+    assert [row.language for row in rows] == ["en", "en", "zh"]
+    session = _only_session(world)
+    assert (session.turn_count, session.undigested_count) == (3, 3)
+    assert session.undigested_tokens == sum(row.token_count for row in rows)
+    assert session.last_turn_at == START + timedelta(seconds=2)
+    assert session.due_at == session.last_received_at + timedelta(seconds=90)
+    assert _ledger(world) == {"stored": 3}
+
+
+def test_the_same_batch_again_changes_nothing(world: World):
+    events = [turn(number=n) for n in range(5)]
+    _ingest(world, events)
+    before = _only_session(world)
+
+    assert _states(_ingest(world, events)) == ["duplicate"] * 5
+
+    assert len(_turns(world)) == 5
+    assert _only_session(world) == before
+    with world.db.read() as session:
+        assert ledger.receptions(session) == Tally(stored=5, duplicate=5)
+
+
+def test_one_event_twice_in_a_batch_is_kept_once(world: World):
+    event = turn()
+
+    assert _states(_ingest(world, [event, event])) == ["stored", "duplicate"]
+
+    assert _only_session(world).turn_count == 1
+
+
+def test_the_same_id_with_other_content_is_a_conflict(world: World):
+    event = turn("I live in Paris.")
+    _ingest(world, [event])
+
+    receipt = _ingest(world, [{**event, "content": "I live in Rome."}])[0]
+
+    assert (receipt.state, receipt.code, receipt.field) == ("rejected", "id_conflict", "event_id")
+    assert [disclose(row.content) for row in _turns(world)] == ["I live in Paris."]
+    assert _ledger(world) == {"stored": 1}
+
+
+def test_a_resend_by_another_producer_at_another_time_is_still_a_duplicate(world: World):
+    event = turn()
+    _ingest(world, [{**event, "producer": "a", "seq": 1, "published_at": START}])
+
+    again = {**event, "producer": "b", "seq": 9, "published_at": START + timedelta(hours=1)}
+
+    assert _states(_ingest(world, [again])) == ["duplicate"]
+
+
+def test_two_tenants_may_use_one_id(world: World):
+    event = turn()
+    other = tenant_key(world.db, "other")
+
+    assert _states(_ingest(world, [event])) == ["stored"]
+    assert _states(_ingest(world, [event], key=other)) == ["stored"]
+
+    assert len({row.tenant_id for row in _turns(world)}) == 2
+    assert len({row.user_ref for row in _turns(world)}) == 2
+
+
+def test_a_bad_event_does_not_cost_the_others(world: World):
+    naive = START.replace(tzinfo=None)
+    events: list[object] = [turn(), turn(at=naive), turn(content=""), "nonsense", turn(role="robot"), turn(number=1)]
+
+    receipts = _ingest(world, events)
+
+    assert _states(receipts) == ["stored", "rejected", "rejected", "rejected", "rejected", "stored"]
+    assert [receipt.field for receipt in receipts[1:5]] == ["at", "content", "event", "role"]
+    assert _ledger(world) == {"stored": 2, "rejected": 3}
+
+
+def test_an_event_that_was_rejected_may_be_sent_again_when_it_is_right(world: World):
+    event = turn(content="")
+    assert _states(_ingest(world, [event])) == ["rejected"]
+
+    assert _states(_ingest(world, [{**event, "content": "Here it is."}])) == ["stored"]
+    assert _states(_ingest(world, [{**event, "content": "Here it is."}])) == ["duplicate"]
+
+    assert _ledger(world) == {"stored": 1}
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        (turn("Refund approved.", role="staff", actor_id="boss"), "role"),
+        (event("approval", what="Refund", approved=True, actor_id="boss"), "actor_id"),
+        (event("remember", content="All shops close at six.", scope="organization"), "scope"),
+    ],
+)
+def test_speaking_for_the_organisation_needs_the_right_to(world: World, sent: dict[str, Any], field: str):
+    receipt = _ingest(world, [sent])[0]
+    assert (receipt.state, receipt.code, receipt.field) == ("rejected", "forbidden", field)
+
+    assert _states(_ingest(world, [sent], key=world.staff)) == ["stored"]
+    assert [row.role for row in _turns(world)] == ["user" if field == "scope" else "staff"]
+
+
+def test_a_key_that_may_only_recall_publishes_nothing(world: World):
+    with pytest.raises(Forbidden):
+        _ingest(world, [turn()], key=tenant_key(world.db, "other", "recall"))
+
+
+def test_arrival_order_does_not_matter(world: World):
+    events = [turn(f"turn {n}", n) for n in range(20)]
+    shuffled = list(events)
+    random.Random(7).shuffle(shuffled)
+
+    for start in range(0, 20, 3):
+        _ingest(world, shuffled[start : start + 3])
+
+    with world.db.read() as session:
+        views = turns.views(session, world.key.tenant_id, ids(shuffled))
+    assert [view.content for view in views] == [f"turn {n}" for n in range(20)]
+    assert _only_session(world).turn_count == 20
+
+
+def test_a_time_too_far_ahead_is_clamped_and_the_original_kept(world: World):
+    _ingest(world, [turn(at=START + timedelta(days=4000))])
+
+    row = _turns(world)[0]
+    assert row.at == row.received_at
+    assert row.original_at == START + timedelta(days=4000)
+    assert "at_clamped" in row.flags
+
+
+def test_the_worlds_clock_decides_what_is_ahead(world: World):
+    world.db.write(lambda session: clock.set_offset(session, 5000 * 86_400))
+
+    _ingest(world, [turn(at=START + timedelta(days=4000))])
+
+    row = _turns(world)[0]
+    assert row.at == START + timedelta(days=4000)
+    assert row.flags == []
+
+
+@pytest.mark.parametrize(("offset_ms", "seconds"), [(1900, 0), (-5000, 5), (60_000, -60)])
+def test_an_agents_clock_that_is_off_is_corrected(world: World, offset_ms: int, seconds: int):
+    _ingest(world, [turn(published_at=START)], clock_offset_ms=offset_ms)
+
+    row = _turns(world)[0]
+    assert row.at == START + timedelta(seconds=seconds)
+    assert row.published_at == START + timedelta(seconds=seconds)
+    assert (row.original_at == START) == bool(seconds) == ("at_corrected" in row.flags)
+
+
+def test_the_zone_in_which_a_time_was_said_is_kept(world: World):
+    shanghai = (START + timedelta(hours=8)).isoformat().replace("+00:00", "+08:00")
+
+    _ingest(world, [turn(at=shanghai, tz="Asia/Shanghai")])
+
+    row = _turns(world)[0]
+    assert (row.at, row.utc_offset_minutes, row.tz) == (START, 480, "Asia/Shanghai")
+
+
+def test_an_event_not_to_be_stored_is_counted_without_its_content(world: World):
+    assert _states(_ingest(world, [turn("Nobody keeps this.", no_store=True)])) == ["stored"]
+
+    assert _turns(world) == []
+    assert _ledger(world) == {"applied": 1}
+    assert _only_session(world).due_at is None
+
+
+def test_secrets_are_masked_before_they_are_stored(world: World):
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+
+    _ingest(world, [turn(f"My key is {secret}"), event("state", 1, patch={"open_items": [f"rotate {secret}"]})])
+
+    row = _turns(world)[0]
+    assert secret not in disclose(row.content)
+    assert any(flag.startswith("secret:") for flag in row.flags)
+    with world.db.read() as session:
+        state = session.exec(select(WorkingState)).one()
+    assert secret not in disclose(state.state)
+
+
+def test_a_tools_payload_is_an_observation_and_reaches_the_digest(world: World):
+    payload = '{"order": "A-17", "status": "shipped"}'
+
+    _ingest(world, [turn(payload, role="tool", tool={"name": "orders", "ok": True, "arguments": {"id": "A-17"}})])
+
+    row = _turns(world)[0]
+    assert disclose(row.content) == ""
+    with world.db.read() as session:
+        kept = session.exec(select(Observation)).one()
+        view = turns.views(session, world.key.tenant_id, [row.event_id])[0]
+    assert disclose(kept.content) == payload
+    assert kept.expires_at == row.received_at + timedelta(days=30)
+    assert (view.content, view.tool, view.tool_ok) == (payload, "orders", True)
+
+
+def test_an_ended_session_is_due_at_once_and_keeps_its_outcome(world: World):
+    _ingest(world, [turn(number=0), turn(number=1), ended(5)])
+
+    session = _only_session(world)
+    assert session.ended_at == START + timedelta(seconds=5)
+    assert session.outcome == "success"
+    assert session.due_at == session.last_received_at
+    assert _ledger(world) == {"stored": 2, "applied": 1}
+
+
+def test_a_session_that_goes_on_after_its_end_waits_again(world: World):
+    _ingest(world, [turn(number=0), ended(5)])
+
+    _ingest(world, [turn(number=60)])
+
+    session = _only_session(world)
+    assert session.due_at == session.last_received_at + timedelta(seconds=90)
+
+
+def test_the_end_may_arrive_before_what_was_said(world: World):
+    _ingest(world, [ended(5)])
+    assert _only_session(world).due_at is None
+
+    _ingest(world, [turn(number=0)])
+
+    session = _only_session(world)
+    assert session.due_at == session.last_received_at
+
+
+def test_state_patches_are_folded_in_the_order_of_their_events(world: World):
+    first = event("state", 1, patch={"intent": "return", "ticket_status": "open"})
+    second = event("state", 2, patch={"intent": "exchange"})
+    third = event("state", 3, patch={"ticket_status": None})
+
+    _ingest(world, [third])
+    _ingest(world, [second, first])
+
+    with world.db.read() as session:
+        ref = session.exec(select(SessionRow.id)).one()
+        assert working.read(session, world.key.tenant_id, "session", str(ref)) == {"intent": "exchange"}
+
+
+def test_a_closed_ticket_ends_its_state(world: World):
+    _ingest(world, [event("state", 1, scope="ticket", ticket_id="T-1", patch={"intent": "refund"})])
+
+    _ingest(world, [event("ticket_closed", 9, ticket_id="T-1")])
+
+    with world.db.read() as session:
+        row = working.find(session, world.key.tenant_id, "ticket", "T-1")
+    assert row is not None
+    assert row.ended_at == START + timedelta(seconds=9)
+    assert disclose_json(row.state) == {"intent": "refund"}
+
+
+def test_a_wish_to_remember_is_digested_like_a_turn(world: World):
+    _ingest(world, [event("remember", content="I am allergic to peanuts.", scope="user", key="allergy")])
+
+    row = _turns(world)[0]
+    assert (row.role, disclose(row.content)) == ("user", "I am allergic to peanuts.")
+    assert row.flags == ["remember", "scope:user", "key:allergy"]
+    assert _only_session(world).undigested_count == 1
+
+
+def test_a_procedures_outcome_counts_once(world: World):
+    sent = event("procedure_outcome", procedure={"name": "exchange-headset", "version": 2}, succeeded=True)
+
+    _ingest(world, [sent])
+    _ingest(world, [sent])
+
+    with world.db.read() as session:
+        assert len(session.exec(select(ProcedureOutcome)).all()) == 1
+        version = session.exec(select(ProcedureVersion)).one()
+    assert (version.version, version.successes, version.failures) == (2, 1.0, 0.0)
+    assert version.ema == pytest.approx(0.55)
+
+
+def test_citing_what_is_not_there_is_harmless(world: World):
+    sent = [
+        event("accessed", memory_ids=[str(uuid7()), "no-uuid"]),
+        event("feedback", 1, memory_id="x", verdict="wrong"),
+    ]
+
+    assert _states(_ingest(world, sent)) == ["stored", "stored"]
+
+
+def test_an_event_of_a_newer_version_is_parked(world: World):
+    newer = turn("From the future.", v=2, mood="calm")
+
+    assert _states(_ingest(world, [newer])) == ["stored"]
+    assert _states(_ingest(world, [newer])) == ["duplicate"]
+
+    with world.db.read() as session:
+        letter = dead.parked(session)[0]
+        assert dead.waiting(session) == []
+    assert letter.error_code == "event_v2"
+    assert letter.payload is not None
+    assert disclose_json(letter.payload)["mood"] == "calm"
+
+
+def test_over_http_a_newer_version_is_refused(world: World):
+    receipt = _ingest(world, [turn(v=2)], parks=False)[0]
+
+    assert (receipt.state, receipt.code, receipt.field) == ("rejected", "event_version", "v")
+
+
+def test_what_was_said_before_an_erasure_and_comes_after_it_is_not_kept(world: World):
+    _ingest(world, [turn(number=0)])
+
+    def erase(session: Any) -> None:
+        user = session.exec(select(User)).one()
+        user.erased_at = START + timedelta(seconds=50)
+        session.add(user)
+
+    world.db.write(erase)
+
+    _ingest(world, [turn("too late", 10), turn("new", 60)])
+
+    assert [disclose(row.content) for row in _turns(world)] == ["I moved to Lyon yesterday.", "new"]
+    assert _ledger(world) == {"stored": 2, "erased": 1}
+
+
+def test_many_writers_of_the_same_events_keep_each_once(world: World):
+    events = [turn(f"turn {n}", n, user_id=f"u{n % 3}", session_id=f"s{n % 5}", event_id=uuid7()) for n in range(60)]
+
+    def write(seed: int) -> int:
+        mine = list(events)
+        random.Random(seed).shuffle(mine)
+        return sum(
+            receipt.state == "stored"
+            for start in range(0, 60, 12)
+            for receipt in _ingest(world, mine[start : start + 12])
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        stored = list(pool.map(write, range(4)))
+
+    assert sum(stored) == 60
+    assert len(_turns(world)) == 60
+    with world.db.read() as session:
+        assert ledger.receptions(session) == Tally(stored=60, duplicate=180)
+        rows = session.exec(select(SessionRow)).all()
+    assert sum(row.turn_count for row in rows) == 60
+    assert sum(row.undigested_count for row in rows) == 60
+    assert len(rows) == 15
+
+
+# Sealed batches
+
+
+def _seal(world: World, events: Sequence[dict[str, Any]], *, credential: str | None = None) -> str:
+    parsed = parse_credential(credential or world.credential)
+    sealer = Sealer(parsed.key_id, seal_key(parsed.secret), uuid7())
+    return sealer.seal(uuid7(), encode_batch([_as_text(one) for one in events], sent_at=START))
+
+
+def _as_text(sent: dict[str, Any]) -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, UUID) else value for name, value in sent.items()}
+
+
+def _letters(world: World) -> list[DeadLetter]:
+    with world.db.read() as session:
+        return dead.waiting(session)
+
+
+def test_a_sealed_batch_is_opened_and_kept(world: World):
+    events = [turn("Hello", 0), turn("你好", 1)]
+
+    receipts = ingest_batch(world.kit, _seal(world, events))
+
+    assert _states(receipts) == ["stored", "stored"]
+    assert [row.at for row in _turns(world)] == [START, START + timedelta(seconds=1)]
+
+
+def test_a_batch_over_both_ways_is_one(world: World):
+    events = [turn("Hello", 0, reply_to=None)]
+
+    ingest_batch(world.kit, _seal(world, events))
+
+    assert _states(_ingest(world, [_as_text(events[0])])) == ["duplicate"]
+
+
+@pytest.mark.parametrize("spoil", ["not base64!", "", "forged"])
+def test_a_batch_that_does_not_open_becomes_a_dead_letter(world: World, spoil: str):
+    good = _seal(world, [turn()])
+    blob = f"{good[:-8]}AAAAAAA=" if spoil == "forged" else spoil
+
+    with pytest.raises(BadBatch):
+        ingest_batch(world.kit, blob)
+
+    letters = _letters(world)
+    assert [letter.kind for letter in letters] == ["batch"]
+    assert letters[0].payload is not None
+    assert disclose(letters[0].payload) == blob
+
+
+def test_a_batch_under_a_foreign_key_id_is_refused(world: World):
+    stranger = "at_aaaaaaaaaaaa_" + "A" * 43
+
+    with pytest.raises(BadBatch) as refused:
+        ingest_batch(world.kit, _seal(world, [turn()], credential=stranger))
+
+    assert refused.value.code == "unknown_key"
+    assert _turns(world) == []
+
+
+def test_a_redelivered_batch_is_taken_event_by_event_and_leaves_no_trace_of_it(world: World):
+    events = [turn(f"turn {n}", n) for n in range(4)]
+    ingest_batch(world.kit, _seal(world, events[:2]))
+
+    receipts = ingest_batch(world.kit, _seal(world, events), redelivered=True)
+
+    assert _states(receipts) == ["duplicate", "duplicate", "stored", "stored"]
+    with world.db.read() as session:
+        assert session.exec(select(DeadLetter)).all() == []
+
+
+def test_an_event_whose_every_attempt_was_lost_ends_alone_as_a_dead_letter(world: World):
+    poison, good = turn("poison", 0), turn("good", 1)
+    name = f"{world.key.tenant_id}:{poison['event_id']}"
+    for _ in range(3):
+        world.db.write(lambda session: dead.begin_attempt(session, name))
+
+    receipts = ingest_batch(world.kit, _seal(world, [poison, good]), redelivered=True)
+
+    assert _states(receipts) == ["dead", "stored"]
+    assert _ledger(world) == {"dead": 1, "stored": 1}
+    letters = _letters(world)
+    assert [(letter.kind, letter.error_code) for letter in letters] == [("event", "lost_workers")]
+    with world.db.read() as session:
+        entry = session.exec(select(LedgerEntry).where(LedgerEntry.event_id == poison["event_id"])).one()
+        assert ledger.receptions(session) == Tally(stored=1, dead=1)
+    assert entry.reason == "lost_workers"
+
+
+def test_a_batch_whose_every_attempt_was_lost_before_it_opened_ends_as_a_dead_letter(world: World):
+    blob = _seal(world, [turn()])
+
+    import hashlib
+
+    name = hashlib.sha256(blob.encode()).hexdigest()[:32]
+    for _ in range(3):
+        world.db.write(lambda session: dead.begin_attempt(session, name))
+
+    assert ingest_batch(world.kit, blob, redelivered=True) == []
+
+    assert [(letter.kind, letter.error_code) for letter in _letters(world)] == [("batch", "lost_workers")]

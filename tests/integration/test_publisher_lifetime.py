@@ -1,0 +1,217 @@
+"""The end of an agent's process, and its forks: what was said is delivered once, by whoever said it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from afterturn import Credential
+from client_fixtures import Broker, broker, credential, environment, events_in, free_port, wait_until
+
+__all__ = ["broker", "credential"]
+
+HEAD = """
+import os, signal, sys, threading, time
+from afterturn import Publisher
+pub = Publisher()
+"""
+
+
+def run(script: str, broker: Broker, credential: Credential, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", HEAD + script],
+        env={**environment(broker, credential), **changes},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def contents(broker: Broker, credential: Credential) -> list[str]:
+    return sorted(str(event["content"]) for event in events_in(broker, credential))
+
+
+def test_a_script_of_one_turn_delivers_it(broker: Broker, credential: Credential) -> None:
+    done = run("pub.turn('u', 's', 'user', 'the only one')", broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert contents(broker, credential) == ["the only one"]
+
+
+def test_an_exception_in_the_agent_does_not_lose_its_turn(broker: Broker, credential: Credential) -> None:
+    done = run("pub.turn('u', 's', 'user', 'last words'); raise SystemExit(3)", broker, credential)
+
+    assert done.returncode == 3
+    assert contents(broker, credential) == ["last words"]
+
+
+def test_a_handler_of_sigterm_that_exits_delivers(broker: Broker, credential: Credential) -> None:
+    script = """
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+pub.turn('u', 's', 'user', 'before the signal')
+os.kill(os.getpid(), signal.SIGTERM)
+time.sleep(30)
+"""
+    assert run(script, broker, credential).returncode == 0
+    assert contents(broker, credential) == ["before the signal"]
+
+
+def test_a_signal_handler_may_publish_too(broker: Broker, credential: Credential) -> None:
+    script = """
+signal.signal(signal.SIGALRM, lambda *_: pub.turn('u', 's', 'user', 'from the handler'))
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+for _ in range(3000):
+    pub.turn('u', 's', 'user', 'from the main line')
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert pub.flush(20)
+"""
+    done = run(script, broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert contents(broker, credential).count("from the main line") == 3000
+    assert "from the handler" in contents(broker, credential)
+
+
+def test_what_is_left_at_the_end_is_counted_and_not_quoted(broker: Broker, credential: Credential) -> None:
+    nowhere = f"redis://:hunter2@127.0.0.1:{free_port()}/0"
+    script = "[pub.turn('u', 's', 'user', 'Zq9') for _ in range(3)]"
+
+    done = run(script, broker, credential, AFTERTURN_BROKER_URL=nowhere)
+
+    assert done.returncode == 0
+    assert "3 events were not delivered" in done.stderr
+    assert "ConnectionError" in done.stderr
+    assert "Zq9" not in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_a_frozen_broker_holds_the_end_up_for_no_longer_than_allowed(broker: Broker, credential: Credential) -> None:
+    broker.freeze()
+
+    done = run("begin = time.monotonic(); pub._exit_seconds = 1.0; pub.turn('u', 's', 'user', 'x')", broker, credential)
+    broker.thaw()
+
+    assert done.returncode == 0
+    assert "1 events were not delivered" in done.stderr
+
+
+@pytest.mark.parametrize("when", ["before the thread has imported anything", "after the first delivery"])
+def test_a_forked_child_delivers_its_own_and_only_its_own(when: str, broker: Broker, credential: Credential) -> None:
+    script = f"""
+pub.turn('u', 's', 'user', 'parent before')
+if {when.startswith("after")}:
+    assert pub.flush(20)
+children = []
+for number in range(3):
+    child = os.fork()
+    if child == 0:
+        pub.turn('u', 's', 'user', f'child {{number}}')
+        ok = pub.flush(20)
+        os._exit(0 if ok else 1)
+    children.append(child)
+pub.turn('u', 's', 'user', 'parent after')
+assert pub.flush(20)
+assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+"""
+    done = run(script, broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    events = events_in(broker, credential)
+    assert contents(broker, credential) == ["child 0", "child 1", "child 2", "parent after", "parent before"]
+    producers = {str(event["content"]): event["producer"] for event in events}
+    assert producers["parent before"] == producers["parent after"]
+    assert len(set(producers.values())) == 4
+    assert len({event["event_id"] for event in events}) == 5
+
+
+def test_forks_beside_busy_threads_never_hang(broker: Broker, credential: Credential) -> None:
+    script = """
+stop = False
+def talk():
+    while not stop:
+        pub.turn('u', 's', 'user', 'busy')
+        time.sleep(0.0001)
+threads = [threading.Thread(target=talk) for _ in range(2)]
+[thread.start() for thread in threads]
+for _ in range(10):
+    child = os.fork()
+    if child == 0:
+        pub.turn('u', 's', 'user', 'child')
+        os._exit(0 if pub.flush(20) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop = True
+[thread.join() for thread in threads]
+assert pub.flush(20)
+stats = pub.stats()
+assert stats.accepted == stats.sent, stats
+"""
+    done = run(script, broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert contents(broker, credential).count("child") == 10
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_children_of_multiprocessing_deliver_at_their_end(
+    method: str, broker: Broker, credential: Credential, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """They skip atexit: without a Finalize of their own nothing of theirs arrived."""
+    script = tmp_path_factory.mktemp("mp") / "agent.py"
+    script.write_text(f"""
+import multiprocessing
+from afterturn import Publisher
+pub = Publisher()
+def work(number):
+    pub.turn('u', 's', 'user', f'child {{number}}')
+if __name__ == "__main__":
+    context = multiprocessing.get_context({method!r})
+    children = [context.Process(target=work, args=(number,)) for number in range(3)]
+    [child.start() for child in children]
+    [child.join() for child in children]
+    pub.turn('u', 's', 'user', 'parent')
+""")
+
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment(broker, credential),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert contents(broker, credential) == ["child 0", "child 1", "child 2", "parent"]
+
+
+def test_a_process_that_only_made_a_publisher_ends_at_once(broker: Broker, credential: Credential) -> None:
+    done = run("begin = time.process_time()", broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert broker.messages() == []
+
+
+def test_sigkill_loses_what_memory_holds_and_nothing_that_was_sent(broker: Broker, credential: Credential) -> None:
+    """The promise of durability "memory", shown: what the broker had before the kill stays."""
+    agent = subprocess.Popen(
+        [
+            *(sys.executable, "-c"),
+            HEAD + "pub.turn('u', 's', 'user', 'delivered'); pub.flush(20); print('sent', flush=True); time.sleep(60)",
+        ],
+        env=environment(broker, credential),
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert agent.stdout is not None
+        assert agent.stdout.readline() == b"sent\n"
+    finally:
+        agent.send_signal(signal.SIGKILL)
+        agent.wait()
+        if agent.stdout is not None:
+            agent.stdout.close()
+
+    wait_until(lambda: contents(broker, credential) == ["delivered"])
