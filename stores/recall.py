@@ -33,6 +33,7 @@ from stores.turns import view
 SHOWN = ("auto", "approved")
 MAX_PROFILE_FACTS = 300
 MAX_QUOTES = 3
+MAX_THREADS = 50
 
 _IDS_PER_QUERY = 500
 
@@ -45,6 +46,18 @@ def alias_set(session: Session, user: User) -> tuple[UUID, ...]:
         .order_by(col(User.id))
     )
     return tuple(found)
+
+
+def shared_threads(session: Session, users: Sequence[UUID]) -> tuple[str, ...]:
+    """The threads in which these users talk with others, at most MAX_THREADS of them."""
+    query = (
+        select(Moment.scope_key)
+        .where(col(Moment.user_ref).in_(users), Moment.scope == "thread", col(Moment.deleted_at).is_(None))
+        .distinct()
+        .order_by(col(Moment.scope_key))
+        .limit(MAX_THREADS)
+    )
+    return tuple(session.exec(query))
 
 
 def profile_facts(session: Session, sight: Sight, *, limit: int = MAX_PROFILE_FACTS) -> list[FactRecord]:
@@ -214,6 +227,8 @@ def _in_scope(sight: Sight, table: type[Fact] | type[Moment]) -> ColumnElement[b
     threads = [one for one in (sight.thread_id, str(sight.session_ref) if sight.session_ref else None) if one]
     if _wants(sight, "thread") and threads:
         ways.append(and_(scope == "thread", key.in_(threads), user.in_(sight.users)))
+    if table is Moment and _wants(sight, "thread") and sight.shared_threads:
+        ways.append(and_(scope == "thread", key.in_(sight.shared_threads)))
     return or_(*ways) if ways else false()
 
 

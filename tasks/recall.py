@@ -163,6 +163,7 @@ def _load(kit: Kit, key: KeyInfo, request: RecallRequest) -> _Base | None:
             if request.session_id
             else None,
             thread_id=request.thread_id,
+            shared_threads=rows.shared_threads(session, users),
             ticket_id=request.ticket_id,
         )
         facts = rows.profile_facts(session, sight)
@@ -241,7 +242,7 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
         tags=sight.tags,
         outcome=sight.outcome,
         ticket_id=sight.ticket_id,
-        thread_id=sight.thread_id,
+        thread_ids=_threads(sight),
         between=sight.between,
     )
     try:
@@ -254,6 +255,11 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
         return []
     breaker.succeeded()
     return hits
+
+
+def _threads(sight: Sight) -> tuple[str, ...]:
+    own = (sight.thread_id, None if sight.session_ref is None else str(sight.session_ref))
+    return tuple(dict.fromkeys([*sight.shared_threads, *(one for one in own if one is not None)]))
 
 
 def _finish(ask: _Ask, base: _Base, question: Question, hits: Sequence[Hit]) -> Pack:

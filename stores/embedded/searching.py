@@ -13,7 +13,7 @@ from schemas.errors import BadInput
 from schemas.indexing import Hit, IndexQuery, Vector
 from stores.embedded.keywords import CONTEXT, OWN, bm25
 from stores.embedded.parts import Mask, Part, PartCache, load
-from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, ticket_part, user_part, vector_length
+from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, thread_part, ticket_part, user_part, vector_length
 
 Listed = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Scores = dict[int, float]
@@ -54,7 +54,7 @@ def search(
 
 
 def _parts(connection: sqlite3.Connection, query: IndexQuery, cache: PartCache, dimensions: int) -> dict[int, Part]:
-    names = [*map(user_part, query.users), ORGANIZATION]
+    names = [*map(user_part, query.users), *map(thread_part, query.thread_ids), ORGANIZATION]
     if query.ticket_id is not None:
         names.append(ticket_part(query.ticket_id))
     marks = ", ".join("?" * len(names))

@@ -355,10 +355,10 @@ def test_processes_that_start_together_migrate_once(database_url: str) -> None:
     script = "import sys; from stores.sql import upgrade; upgrade(sys.argv[1])"
     starting = [
         subprocess.Popen([sys.executable, "-c", script, database_url], env=environment(), stderr=subprocess.PIPE)
-        for _ in range(3)
+        for _ in range(2)
     ]
 
     errors = [process.communicate()[1].decode() for process in starting]
 
-    assert [process.returncode for process in starting] == [0, 0, 0], errors
+    assert [process.returncode for process in starting] == [0, 0], errors
     assert current_revision(database_url) == head_revision()
