@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _EVIDENCE = re.compile(r"D\d+:\d+")
@@ -37,17 +37,22 @@ def evidence_ids(evidence: Iterable[str]) -> frozenset[str]:
     return frozenset(found for text in evidence for found in _EVIDENCE.findall(text))
 
 
-def evidence_recall_at(k: int, gold: frozenset[str], ranked: Sequence[str]) -> float:
-    """Share in [0, 1] of the gold ids among the first `k` distinct ids. Raises: ValueError for no gold or k < 1."""
+def recall_at(ranked: Sequence[str], gold: Collection[str], k: int) -> float:
+    """Share of the gold ids among the first k distinct ranked ones, in [0, 1].
+
+    Raises: ValueError without gold ids or with k < 1.
+    """
     if not gold or k < 1:
         msg = "needs at least one gold id and k >= 1"
         raise ValueError(msg)
-    return len(gold & set(distinct(ranked)[:k])) / len(gold)
+    wanted = set(gold)
+    return len(wanted.intersection(distinct(ranked)[:k])) / len(wanted)
 
 
-def reciprocal_rank(gold: frozenset[str], ranked: Sequence[str]) -> float:
-    """1 / place of the first gold id among the distinct ids; 0 when none came back."""
-    return next((1 / place for place, one in enumerate(distinct(ranked), 1) if one in gold), 0.0)
+def reciprocal_rank(ranked: Sequence[str], gold: Collection[str]) -> float:
+    """1 / place of the first gold id among the distinct ranked ones, 0 when none is there. Source: MRR, TREC-8."""
+    wanted = set(gold)
+    return next((1 / place for place, one in enumerate(distinct(ranked), 1) if one in wanted), 0.0)
 
 
 def quality(judged: Sequence[Judged], *, ks: Sequence[int] = (5, 10, 20)) -> Quality:
@@ -59,12 +64,12 @@ def quality(judged: Sequence[Judged], *, ks: Sequence[int] = (5, 10, 20)) -> Qua
     return Quality(
         question_count=len(usable),
         recall_at=_recalls(usable, ks),
-        mrr=_mean([reciprocal_rank(one.gold, one.ranked) for one in usable]),
+        mrr=_mean([reciprocal_rank(one.ranked, one.gold) for one in usable]),
         by_category={
             name: Quality(
                 question_count=len(group),
                 recall_at=_recalls(group, ks),
-                mrr=_mean([reciprocal_rank(one.gold, one.ranked) for one in group]),
+                mrr=_mean([reciprocal_rank(one.ranked, one.gold) for one in group]),
             )
             for name, group in sorted(groups.items())
         },
@@ -77,7 +82,7 @@ def distinct(ids: Sequence[str]) -> list[str]:
 
 
 def _recalls(judged: Sequence[Judged], ks: Sequence[int]) -> dict[int, float]:
-    return {k: _mean([evidence_recall_at(k, one.gold, one.ranked) for one in judged]) for k in ks}
+    return {k: _mean([recall_at(one.ranked, one.gold, k) for one in judged]) for k in ks}
 
 
 def _mean(values: Sequence[float]) -> float:

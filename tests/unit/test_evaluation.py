@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.evaluation import Judged, evidence_ids, evidence_recall_at, quality, reciprocal_rank
+from memory.evaluation import Judged, evidence_ids, quality, recall_at, reciprocal_rank
 
 ids = st.text("abcdef", min_size=1, max_size=1)
 gold_ids = st.frozensets(ids, min_size=1)
@@ -15,9 +15,9 @@ def test_a_worked_example() -> None:
     gold = frozenset({"D1:1", "D2:2"})
     ranked = ["D9:9", "D1:1", "D1:1", "D8:8", "D2:2"]
 
-    assert evidence_recall_at(2, gold, ranked) == 0.5
-    assert evidence_recall_at(4, gold, ranked) == 1.0
-    assert reciprocal_rank(gold, ranked) == 0.5
+    assert recall_at(ranked, gold, 2) == 0.5
+    assert recall_at(ranked, gold, 4) == 1.0
+    assert reciprocal_rank(ranked, gold) == 0.5
 
 
 def test_several_ids_in_one_string_count_apart() -> None:
@@ -44,20 +44,20 @@ def test_questions_without_evidence_do_not_count() -> None:
 def test_recall_lies_in_the_unit_interval_and_never_falls_with_k(
     gold: frozenset[str], ranked: list[str], k: int
 ) -> None:
-    at_k = evidence_recall_at(k, gold, ranked)
+    at_k = recall_at(ranked, gold, k)
 
-    assert 0.0 <= at_k <= evidence_recall_at(k + 1, gold, ranked) <= 1.0
+    assert 0.0 <= at_k <= recall_at(ranked, gold, k + 1) <= 1.0
 
 
 @given(gold_ids)
 def test_finding_all_gold_first_is_perfect(gold: frozenset[str]) -> None:
     ranked = sorted(gold)
 
-    assert evidence_recall_at(len(ranked), gold, ranked) == 1.0
-    assert reciprocal_rank(gold, ranked) == 1.0
+    assert recall_at(ranked, gold, len(ranked)) == 1.0
+    assert reciprocal_rank(ranked, gold) == 1.0
 
 
 def test_nothing_to_judge_is_refused_or_zero() -> None:
     with pytest.raises(ValueError, match="gold"):
-        evidence_recall_at(5, frozenset(), ["a"])
+        recall_at(["a"], frozenset(), 5)
     assert quality([]).recall_at == {5: 0.0, 10: 0.0, 20: 0.0}
