@@ -32,7 +32,7 @@ _LIVE = re.compile(
     re.IGNORECASE,
 )
 _IN_LIVE = re.compile(
-    r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了[^，]*酒店)))"
+    r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了(?![^，]*了$)|了[^，]*酒店)))"
 )
 _MOVED = re.compile(
     r"(?:从(?P<from>[^，]{2,12}?))?(?:搬家?|迁|移居|移民|调|搬回|搬迁)(?:到|去|来|至|回)?(?:了)?\s*(?P<to>[^，]{2,16})"
@@ -40,7 +40,7 @@ _MOVED = re.compile(
 _LEFT_CITY = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:住|在)(?:在)?\s*(?P<v>[^，]{2,10}?)(?:住|生活)?了$")
 _LIVED = re.compile(r"在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过|住了|生活了|定居过|住(?=$))")
 _WORK = re.compile(
-    r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>工作|上班|任职|就职|供职|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的|了[^，]*|过[^，]*|[^，]{0,6})?$"
+    r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>上过班|工作过|干过|待过|实习过|工作|上班|任职|就职|供职|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的|了[^，]*|过[^，]*|[^，]{0,6})?$"
 )
 _AT = re.compile(
     r"^(?:现在|目前|一直|刚|也|还)*(?:就职于|供职于|任职于|受雇于|服务于|效力于|入职(?:了|于)?|加入(?:了)?|跳槽(?:到|去)(?:了)?|进(?:了|入)|(?:换|转)到(?:了)?)\s*(?P<v>[^，]{2,16}?)(?:公司)?(?:(?:做|当|担任|任|，做)(?P<job>[^，]{2,14}))?(?:了|工作|上班)?$"
@@ -62,6 +62,9 @@ _JOB_LABEL = re.compile(
 )
 _JOB_PIECE = re.compile(r"^(?:[980]\d后|单身|普通|一枚|一名|一个|\d+岁)*(?P<v>[\u4e00-\u9fffA-Za-z]{2,10})一枚$")
 _NO_JOB = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:是|做|当|干|从事)\s*(?P<v>[^，]{2,12}?)(?:这一?行)?了$")
+_FIELD = re.compile(
+    r"^(?:(?:现在|目前|一直|主要|已经|早就)*)(?P<no>不(?:再)?)?(?:是)?(?:做|搞|干|从事)(?P<v>销售|财务|运营|设计|开发|测试|外贸|电商|行政|人事|采购|市场|审计|软件开发|前端开发|后端开发|数据分析|新媒体|新媒体运营|建筑设计|室内设计|平面设计|金融|教育|法务|公关|物流|培训|咨询|量化|算法|自媒体|直播)(?:的|工作|这一?行|方面的(?:工作)?)?(?P<over>了)?$"
+)
 _GENDER = re.compile(
     r"^(?:是(?:一?个|位|名)?)?(?:\d{1,3}岁(?:的)?)?(?P<v>女生|男生|女性|男性|女的|男的|女孩子?|男孩子?|妹子)$|^性别(?:是|：|:)?(?P<w>男|女)$"
 )
@@ -222,14 +225,14 @@ def _work(clause: Clause) -> Iterator[Finding]:
     if match := _AT.match(inner.text):
         yield from _at(clause, inner, match, op)
     elif match := _WORK.match(inner.text):
-        if re.match(r"过", match["rest"] or ""):
+        if "过" in match["verb"] or re.match(r"过", match["rest"] or ""):
             op = "past"
         yield from _at(clause, inner, match, op)
 
 
 def _at(clause: Clause, inner: Piece, match: re.Match[str], op: Polarity) -> Iterator[Finding]:
     found = values.employer(_part(inner, match, "v"))
-    if found and not re.search(r"群|党|俱乐部|比赛|会议|直播间|购物车|房间|页面|决赛|医院$", found.text):
+    if found and not re.search(r"群|党|俱乐部|比赛|会议|直播间|购物车|房间|页面|决赛", found.text):
         yield _finding(clause, "company", found, op, end=inner.start + match.end())
     if match["job"]:
         job = _part(inner, match, "job")
@@ -242,10 +245,30 @@ def _job(clause: Clause) -> Iterator[Finding]:
     if match := _NO_JOB.match(body.text):
         if found := values.occupation(_part(body, match, "v")):
             yield _finding(clause, "job", found, "retract", end=clause.whole.end)
-        return
+            return
     past = PAST.match(body.text)
     inner = body.tail(past.end()) if past else body
     op: Polarity = "past" if past else "+"
+    whole = clause.whole
+    if (
+        clause.dropped
+        and clause.subject == USER
+        and clause.sentence.strip().startswith(("我", "本人"))
+        and whole.start > 0
+        and re.fullmatch(r"[\u4e00-\u9fff]{2,8}", whole.text)
+    ):
+        if (
+            (found := values.occupation(whole))
+            and found.text == whole.text
+            and not re.search(r"客服|前台|测试|产品|老板|经理$", found.text)
+        ):
+            yield _finding(clause, "job", found, "+")
+        return
+    if (match := _FIELD.match(inner.text)) is not None and bool(match["no"]) == bool(match["over"]):
+        yield _finding(
+            clause, "job", _part(inner, match, "v"), "retract" if match["over"] else op, end=clause.whole.end
+        )
+        return
     if (match := _JOB_PIECE.match(clause.whole.text)) and clause.dropped and clause.subject == USER:
         if found := values.occupation(_part(clause.whole, match, "v")):
             yield _finding(clause, "job", found, op)
@@ -262,6 +285,8 @@ def _job(clause: Clause) -> Iterator[Finding]:
         return
     if (
         clause.dropped
+        and not past
+        and not re.search(r"现在|目前|如今", clause.sentence)
         and inner.text.startswith("是")
         and not clause.sentence.strip().startswith(("我", "本人"))
         and clause.subject == USER

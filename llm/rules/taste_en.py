@@ -127,6 +127,7 @@ def find(clause: Clause, text: str) -> Iterator[Finding]:
             yield from _special(clause) if clause.state == "holds" else ()
             yield from _liking(clause)
     yield from _favourite(clause)
+    yield from _diet_here(clause)
 
 
 def find_topic(text: str, start: int) -> Iterator[Finding]:
@@ -200,6 +201,20 @@ def _diet(clause: Clause) -> Iterator[Finding]:
         op,
         end=clause.body.start + match.end(),
     )
+
+
+def _diet_here(clause: Clause) -> Iterator[Finding]:
+    """`Vegetarian here`: no verb at all."""
+    match = re.match(r"(?P<v>vegetarian|vegan|pescatarian|veggie)\s+here\b", clause.whole.text, re.IGNORECASE)
+    if match:
+        yield _finding(
+            clause,
+            "diet",
+            Piece(code_of(DIET, match["v"]) or match["v"], clause.start),
+            "+",
+            end=clause.start + match.end(),
+            subject=USER,
+        )
 
 
 def _special(clause: Clause) -> Iterator[Finding]:
@@ -286,7 +301,7 @@ def _fondness(clause: Clause) -> Iterator[Finding]:
         yield from _tastes(clause, "likes", body.tail(match.end()), "retract")
 
 
-_NOT_LOVED = frozenset(["morning", "night", "nice", "good", "bad", "people", "private", "busy", "patient", "shy", "quiet", "religious", "creative", "calm", "funny", "happy", "big", "huge", "different", "kind", "new", "honest", "positive", "real", "family", "old", "great", "young", "practical", "visual", "detail", "details", "evening", "social", "outgoing", "spiritual", "simple"])  # fmt: skip
+_NOT_LOVED = frozenset("morning night nice good bad people private busy patient shy quiet religious creative calm funny happy big huge different kind new honest positive real family old great young practical visual detail details evening social outgoing spiritual simple".split())  # fmt: skip
 
 
 def _split_likes(clause: Clause, rest: Piece, op: Polarity) -> Iterator[Finding]:
