@@ -26,13 +26,3 @@ def findings(text: str) -> list[Finding]:
     found += taste_en.find_topic(same, 0)
     found += needs_en.find_other(same, 0, found)
     return found
-<<<<<<< HEAD
-
-
-def _timed(finding: Finding, text: str) -> Finding:
-    if finding.when is not None:
-        return finding
-    times = find_times(text[finding.start : finding.end + 40].split(". ")[0])
-    return replace(finding, when=times[0].text) if times else finding
-=======
->>>>>>> offline

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from llm.rules import values_en as values
 from llm.rules.clauses_en import Clause
-from llm.rules.finding import USER, Finding, Piece
+from llm.rules.finding import USER, Finding
 from memory.amounts import find_amounts
 from memory.codes import CONTACT, LANGUAGE, code_of
 from schemas.drafts import Polarity
@@ -58,7 +58,7 @@ _NOT_HANDLE = re.compile(
 )
 _WHEN_LIMIT = r"(?:after|before|during|between|until|at|on|in the|outside|past|while|when|without|unless|more than|for at least|earlier than|later than|over the)\b"
 _CONSTRAINT_NOT = re.compile(
-    rf"^(?:please\s+|pls\s+|also\s+|just\s+|again\s+)*(?P<cue>never|don'?t\s+ever|do\s+not\s+ever|don'?t|do\s+not|no)\s+(?P<v>(?:call|text|phone|ring|email|message|contact|disturb|wake|schedule|book|deliver|ship|send|leave|visit|knock|share|give|charge|use|put|add|include|mention|show|sign|bring|order|assign|cc|forward|tell|ask|address|calls|meetings|deliveries|emails|messages|phone calls)\b[^,;]*)$",
+    r"^(?:please\s+|pls\s+|also\s+|just\s+|again\s+)*(?P<cue>never|don'?t\s+ever|do\s+not\s+ever|don'?t|do\s+not|no)\s+(?P<v>(?:call|text|phone|ring|email|message|contact|disturb|wake|schedule|book|deliver|ship|send|leave|visit|knock|share|give|charge|use|put|add|include|mention|show|sign|bring|order|assign|cc|forward|tell|ask|address|calls|meetings|deliveries|emails|messages|phone calls)\b[^,;]*)$",
     re.IGNORECASE,
 )
 _CONSTRAINT = re.compile(
@@ -130,7 +130,7 @@ _BUDGET_OBJECT = re.compile(
     re.IGNORECASE,
 )
 _OBJECT_BUDGET = re.compile(r"\b(?:my|the|our)\s+(?P<o>[a-z]+(?:\s[a-z]+)?)\s+budget\b", re.IGNORECASE)
-_PLAIN_BUDGET = frozenset("total overall maximum max monthly whole entire rough current new actual full approximate tight small limited it them this that everything all now me us myself".split())  # fmt: skip
+_PLAIN_BUDGET = frozenset(["total", "overall", "maximum", "max", "monthly", "whole", "entire", "rough", "current", "new", "actual", "full", "approximate", "tight", "small", "limited", "it", "them", "this", "that", "everything", "all", "now", "me", "us", "myself"])  # fmt: skip
 _REMEMBER = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|and|also|so|btw|oh|by the way)[,!\s]+)*(?:please\s+|pls\s+|can you\s+(?:please\s+)?|could you\s+(?:please\s+)?|(?:i\s+)?(?:want|need)\s+you\s+to\s+)?"
     r"(?:remember|note|make a note|take note|keep in mind|bear in mind|don't forget|do not forget|write down|jot down|save|record|for your (?:records|notes))(?:\s+(?:this|the following|down))?(?P<sep>\s+that\b|\s*[:,-])\s*(?P<v>[^\n.!?]{3,200}(?:\.\w[^\n.!?]{0,80})*)",
