@@ -108,7 +108,7 @@ def test_what_an_agent_publishes_is_kept_and_its_session_cut(home: Path, agents_
             for n in range(250)
         ]
         publisher.state("u1", "s1", {"intent": PLANTED})
-        publisher.end("u1", "s1", outcome="success")
+        publisher.end("s1", user="u1", outcome="success")
         assert publisher.flush(30)
 
         _await_turns(agents_world, 250)
