@@ -22,7 +22,7 @@ _TRADITIONAL = str.maketrans(
     "規則員號帳戶記憶們這個話實證權審認會從請條發轉給對錄為無視設統開關閉應當後處檢測試馬遠貴愛時間語諾據資訊傳輸網頁電腦說問調執銀匯變換繼總結終單雙碼鑰傳聽寫讀與憑單據懷孕療診斷黨",
     "规则员号帐户记忆们这个话实证权审认会从请条发转给对录为无视设统开关闭应当后处检测试马远贵爱时间语诺据资讯传输网页电脑说问调执银汇变换继总结终单双码钥传听写读与凭单据怀孕疗诊断党",
 )
-_LEET = str.maketrans("013457@$!|", "oleastasil")
+_LEETS = (str.maketrans("013457@$!|", "oieastasil"), str.maketrans("013457@$!|", "oleastasil"))
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     "\ufff0-\ufff8\U000e0000-\U000e0fff]|[\u200c\u200d](?=[a-zA-Z\u4e00-\u9fff])"
@@ -56,10 +56,7 @@ def views(text: str) -> list[View]:
     spaced = _without_spacing(plain)
     if spaced is not None:
         found.append(spaced)
-    leet = _without_leet(plain)
-    if leet is not None:
-        found.append(leet)
-    return found
+    return [*found, *_without_leet(plain)]
 
 
 def payloads(text: str) -> Iterator[tuple[int, int, str]]:
@@ -114,14 +111,19 @@ def _without_spacing(view: View) -> View | None:
     return _without(view, drop) if drop else None
 
 
-def _without_leet(view: View) -> View | None:
-    text = list(view.text)
-    for found in _LEET_WORD.finditer(view.text):
-        word = found[0]
-        if any(char.isalpha() for char in word) and not word.isalpha():
-            text[found.start() : found.end()] = word.translate(_LEET)
-    changed = "".join(text)
-    return View(changed, view.places) if changed != view.text else None
+def _without_leet(view: View) -> list[View]:
+    words = [
+        found.span()
+        for found in _LEET_WORD.finditer(view.text)
+        if not found[0].isalpha() and any(char.isalpha() for char in found[0])
+    ]
+    changed: list[View] = []
+    for table in _LEETS if words else ():
+        text = list(view.text)
+        for start, end in words:
+            text[start:end] = view.text[start:end].translate(table)
+        changed.append(View("".join(text), view.places))
+    return [one for one in changed if one.text != view.text]
 
 
 def _without(view: View, drop: set[int]) -> View:

@@ -288,11 +288,17 @@ def _identity(version: FactVersion) -> FactVersion:
     )
 
 
-def _segment_order(seg: Segment) -> tuple[float, bool, str, str]:
-    start = float("-inf") if seg.start is None else seg.start.timestamp()
-    return (start, seg.contested, seg.canonical, seg.polarity)
+def _segment_order(seg: Segment) -> tuple[object, ...]:
+    return (*_interval_order(seg.start, seg.end), seg.contested, seg.canonical, seg.polarity)
 
 
-def _version_order(version: FactVersion) -> tuple[float, bool, str, str]:
-    start = float("-inf") if version.valid_from is None else version.valid_from.timestamp()
-    return (start, version.contested, version.canonical, version.polarity)
+def _version_order(version: FactVersion) -> tuple[object, ...]:
+    interval = _interval_order(version.valid_from, version.valid_until)
+    return (*interval, version.contested, version.canonical, version.polarity)
+
+
+def _interval_order(start: datetime | None, end: datetime | None) -> tuple[float, float]:
+    return (
+        float("-inf") if start is None else start.timestamp(),
+        float("inf") if end is None else end.timestamp(),
+    )

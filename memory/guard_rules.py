@@ -40,7 +40,7 @@ def _gap(found: re.Match[str]) -> str:
 _OVERRIDE = _rules(
     "override",
     "reject",
-    r"(?<!n't )(?<!not )(?<!never )(?<!\bi )(?<!you )(?<!tend to )(?<!used to )"
+    r"(?<!n't )(?<!not )(?<!never )(?<!\bi )(?<!you )(?<!i always )(?<!i usually )(?<!i often )(?<!tend to )(?<!used to )"
     r"\b(?:ignore|disregard|forget|override|bypass|discard|pay no attention to|do not follow|don't follow"
     r"|stop following)\b"
     r"(?!{EN:25}\b(?:my|our|i)\b){EN:30}\b(?:previous|prior|above|earlier|preceding|all|any|every|your|the|these|those"

@@ -8,17 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 
+from memory.spans import cut
 from memory.turns import TurnView
 from schemas.indexing import Vector
+
+
+class Part(NamedTuple):
+    """Characters [start, end) of a turn's content."""
+
+    start: int
+    end: int
+
 
 Cut = tuple[int, int]
 Cuts = Mapping[UUID, Sequence[Cut]]
 
-GAP = "…"
 _SPOKEN = frozenset({"user", "staff", "assistant"})
 _SPEAKERS = {
     "zh": {"user": "用户", "assistant": "助手", "staff": "工作人员", "tool": "工具", "system": "系统"},
@@ -53,20 +62,8 @@ class IndexTexts:
 
 
 def cut_text(text: str, cuts: Sequence[Cut]) -> str:
-    """The text without its held-back characters [start, end), a gap sign in place of each; "" when nothing is left."""
-    if not cuts:
-        return text
-    parts: list[str] = []
-    at = 0
-    for start, end in sorted((max(0, s), min(len(text), e)) for s, e in cuts):
-        if end <= at or end <= start:
-            continue
-        parts.append(text[at : max(at, start)])
-        parts.append(GAP)
-        at = end
-    parts.append(text[at:])
-    kept = "".join(parts)
-    return kept if any(ch.isalnum() for ch in kept) else ""
+    """The text without its held-back characters [start, end), as `memory.spans.cut` leaves it."""
+    return cut(text, [Part(start, end) for start, end in cuts])
 
 
 def is_moment(turn: TurnView) -> bool:

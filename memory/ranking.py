@@ -28,8 +28,9 @@ class RankPolicy:
     `own` and `context` weigh the two keyword fields. `recency` halves every `half_life_days`, or falls by
     `per_hour ** hours` when that is set. `time` rewards what lies in the time that the question names, `coverage` the
     share of its terms that a record holds.
-    A hit counts as an answer with raw cosine >= `min_cosine`, raw BM25 of a field >= `min_bm25`, or with at least
-    `min_coverage` of the question's terms in it. `like` in [0, 1] is the text likeness from which one repeats another.
+    A pool answers when one hit in it is *sure*: raw cosine >= `sure_cosine`, raw BM25 of a field >= `sure_bm25`, or at
+    least `sure_coverage` of the question's terms in it. Of a pool that answers, hits above one of the `min_` values
+    count. `like` in [0, 1] is the text likeness from which one hit repeats another.
 
     Source: measured on LoCoMo (evidence recall@10): relative-score fusion with a light vector side beats reciprocal
     ranks; two keyword fields keep both recall and first place; a strong recency part ruins both.
@@ -45,9 +46,12 @@ class RankPolicy:
     coverage: float = 0.1
     half_life_days: float = 90.0
     per_hour: float | None = None
-    min_cosine: float = 0.45
-    min_bm25: float = 2.0
-    min_coverage: float = 0.5
+    sure_cosine: float = 0.36
+    sure_bm25: float = 9.0
+    sure_coverage: float = 0.6
+    min_cosine: float = 0.25
+    min_bm25: float = 1.0
+    min_coverage: float = 0.3
     like: float = 0.85
 
     def __post_init__(self) -> None:
@@ -131,7 +135,7 @@ def rank(
 
     Shape: deterministic, whatever the order of the input; equal scores go newest first, then by id.
     """
-    pool = [candidate for candidate in candidates if not gated or answers(candidate, policy)]
+    pool = answering(candidates, policy) if gated else list(candidates)
     scaled = {
         "vector": _scaled([c.cosine for c in pool]),
         "own": _scaled([c.own_bm25 for c in pool]),
@@ -149,12 +153,16 @@ def rank(
     return sorted(ranked, key=lambda r: (-r.score, -r.candidate.at.timestamp(), r.candidate.id))
 
 
-def answers(candidate: Candidate, policy: RankPolicy) -> bool:
-    """Whether a hit is an answer at all, judged on raw values: any one leg suffices, so keywords alone can win."""
-    if candidate.cosine is not None and candidate.cosine >= policy.min_cosine:
-        return True
-    found = max(candidate.own_bm25 or 0.0, candidate.context_bm25 or 0.0)
-    return found >= policy.min_bm25 or (found > 0.0 and candidate.coverage >= policy.min_coverage)
+def answering(candidates: Sequence[Candidate], policy: RankPolicy) -> list[Candidate]:
+    """The hits that count, judged on raw values; [] when none of them is sure enough to answer at all.
+
+    Any one leg suffices, so that keywords alone can win: a gate on vectors would lose what only words can find.
+    """
+    sure = (policy.sure_cosine, policy.sure_bm25, policy.sure_coverage)
+    if not any(_reaches(candidate, *sure) for candidate in candidates):
+        return []
+    least = (policy.min_cosine, policy.min_bm25, policy.min_coverage)
+    return [candidate for candidate in candidates if _reaches(candidate, *least)]
 
 
 def diversify(
@@ -204,6 +212,12 @@ def closeness(candidate: Candidate, prefer: Interval) -> float:
     gap = max((start - last).total_seconds(), (first - end).total_seconds(), 0.0)
     reach = max((end - start).total_seconds(), timedelta(days=1).total_seconds())
     return max(0.0, 1.0 - gap / reach)
+
+
+def _reaches(candidate: Candidate, cosine: float, bm25: float, coverage: float) -> bool:
+    found = max(candidate.own_bm25 or 0.0, candidate.context_bm25 or 0.0)
+    near = candidate.cosine is not None and candidate.cosine >= cosine
+    return near or found >= bm25 or candidate.coverage >= coverage
 
 
 def _weights(policy: RankPolicy) -> dict[str, float]:

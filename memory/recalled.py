@@ -177,14 +177,13 @@ def procedure_item(record: ProcedureRecord, ranked: Ranked, *, language: str, no
 
 def moment_item(record: MomentRecord, ranked: Ranked, query_terms: Sequence[str], *, now: datetime) -> PackItem:
     """A moment as an item: who said it when, and the part of it that answers."""
-    return _said_item(record, ranked, query_terms, section="moments", kind="moment", now=now)
+    text = excerpt(cut_text(record.turn.content, record.cuts).strip(), query_terms, ITEM_CHARS)
+    return _said_item(record, text, ranked, section="moments", kind="moment", now=now)
 
 
-def tail_item(record: MomentRecord, query_terms: Sequence[str], *, now: datetime) -> PackItem | None:
-    """A turn of the conversation's end as an item; None when nothing of it may be shown."""
-    if not cut_text(record.turn.content, record.cuts).strip():
-        return None
-    return _said_item(record, None, query_terms, section="tail", kind="turn", now=now)
+def tail_item(record: MomentRecord, text: str, *, now: datetime) -> PackItem:
+    """A turn of the conversation's end as an item, with the text that may be shown of it."""
+    return _said_item(record, text, None, section="tail", kind="turn", now=now)
 
 
 def state_items(scope: str, state: Mapping[str, Any], updated_at: datetime, *, now: datetime) -> list[PackItem]:
@@ -223,16 +222,9 @@ def confirm_question(record: PendingRecord, *, language: str) -> ToConfirm | Non
 
 
 def _said_item(
-    record: MomentRecord,
-    ranked: Ranked | None,
-    query_terms: Sequence[str],
-    *,
-    section: str,
-    kind: str,
-    now: datetime,
+    record: MomentRecord, text: str, ranked: Ranked | None, *, section: str, kind: str, now: datetime
 ) -> PackItem:
     turn = record.turn
-    text = excerpt(cut_text(turn.content, record.cuts).strip(), query_terms, ITEM_CHARS)
     flags = [name for name, on in (("past", record.restored), ("undigested", record.undigested)) if on]
     return PackItem(
         id=str(record.id),

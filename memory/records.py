@@ -19,7 +19,8 @@ class Sight:
     """What one question may see. `as_of` is world time, `known_at` system time (None: now).
 
     `past` restores superseded words, `closed` shows versions that no longer hold, `between` filters by world time,
-    empty `scopes` mean all.
+    empty `scopes` mean all. `shared_threads` are those in which the user talks with other users: whoever is in one may
+    see what was said there, whoever said it.
     """
 
     tenant_id: UUID
@@ -35,6 +36,7 @@ class Sight:
     outcome: str | None = None
     session_ref: UUID | None = None
     thread_id: str | None = None
+    shared_threads: tuple[str, ...] = ()
     ticket_id: str | None = None
 
 
@@ -78,7 +80,7 @@ class FactRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeRecord:
-    """What happened in one window. `held` are values that must not come back with its summary."""
+    """What happened in one window, without what is held back of its turns."""
 
     id: UUID
     summary: str

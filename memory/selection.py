@@ -9,12 +9,17 @@ from uuid import UUID
 
 from afterturn.wire import PackItem, ToConfirm
 from memory import recalled
+from memory.guard import flags
+from memory.moments import Part, cut_text
+from memory.question import excerpt
 from memory.ranking import Candidate, Interval, Ranked, RankPolicy, diversify, rank
 from memory.records import EpisodeRecord, FactRecord, Live, MomentRecord, ProcedureRecord
+from memory.spans import cut, echoes, held_values
 from schemas.indexing import Hit
 
 MAX_PROFILE = 40
 MAX_MOMENTS = 50
+TAIL_CHARS = 4_000
 # The profile is shown whether or not an index answered: then the words that a fact shares with the question decide.
 PROFILE_COVERAGE = 0.6
 
@@ -50,15 +55,47 @@ def select_items(found: Found, known: Live, question: Question) -> tuple[list[Pa
     """Items for `memory.pack`, best first inside each section (tail: oldest first), and questions for the user."""
     items = [*_profile(found, question), *_searched(found, question)]
     if _wants(question, "moment"):
-        for record in known.tail:
-            item = recalled.tail_item(record, question.query_terms, now=question.now)
-            if item is not None:
-                items.append(item)
+        items += [
+            recalled.tail_item(record, text, now=question.now)
+            for record, text in guarded(known.tail, question.query_terms)
+        ]
     for scope, state, updated_at in known.states:
         items.extend(recalled.state_items(scope, state, updated_at, now=question.now))
     asked = (recalled.confirm_question(record, language=question.language) for record in known.to_confirm)
     by_text = {one.question: one for one in asked if one is not None}
     return items, list(by_text.values())
+
+
+def guarded(tail: Sequence[MomentRecord], query_terms: Sequence[str]) -> list[tuple[MomentRecord, str]]:
+    """The tail's turns with the texts that may be shown: what no window has judged yet is judged here, by the guard.
+
+    Shape: oldest first, as many of the newest as TAIL_CHARS holds. What one turn holds back is cut from what the
+    assistant made of it, too.
+    """
+    shown: list[tuple[MomentRecord, str]] = []
+    held: list[str] = []
+    left = TAIL_CHARS
+    for record in reversed(tail):
+        held += held_values(record.turn.content, [Part(*one) for one in record.cuts])
+        text = excerpt(cut_text(record.turn.content, record.cuts).strip(), query_terms, recalled.ITEM_CHARS)
+        if left <= 0:
+            break
+        left -= len(text)
+        if record.undigested:
+            # Only what is shown is read: the guard costs about 10 us a character.
+            flagged = flags(text)
+            held += held_values(text, flagged)
+            text = cut(text, flagged)
+        shown.append((record, text))
+    if held:
+        shown = [(record, _without_echoes(record, text, held)) for record, text in shown]
+    return [(record, text) for record, text in reversed(shown) if text]
+
+
+def _without_echoes(record: MomentRecord, text: str, held: Sequence[str]) -> str:
+    if record.turn.role != "assistant" or not record.undigested:
+        return text
+    return cut(text, [Part(*one) for one in echoes(text, held)])
 
 
 def _profile(found: Found, question: Question) -> list[PackItem]:

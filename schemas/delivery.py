@@ -70,7 +70,10 @@ class Turn(SQLModel, table=True):
     """Something said. A turn belongs to exactly one window; one without is undigested."""
 
     __tablename__ = "turns"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (Index("ix_turns_session_order", "session_ref", "at", "event_id"),)
+    __table_args__ = (
+        Index("ix_turns_session_order", "session_ref", "at", "event_id"),
+        Index("ix_turns_thread_order", "tenant_id", "thread_id", "at", "event_id"),
+    )
 
     tenant_id: UUID = Field(primary_key=True)
     event_id: UUID = Field(primary_key=True)
@@ -124,6 +127,7 @@ class Session(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("tenant_id", "user_ref", "session_hash"),
         Index("ix_sessions_due", "due_at"),
+        Index("ix_sessions_thread", "tenant_id", "thread_id"),
     )
 
     id: UUID = Field(primary_key=True)

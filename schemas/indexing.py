@@ -51,8 +51,8 @@ class IndexRow:
 class IndexQuery:
     """One hybrid question inside one tenant.
 
-    Sees rows of `users` in scope `user` and `thread`, of scope `thread` whose scope_key is `thread_id`, of scope
-    `ticket` whose scope_key is `ticket_id`, and of scope `organization`.
+    Sees rows of `users` in scope `user`, of scope `thread` whose scope_key is in `thread_ids`, of scope `ticket` whose
+    scope_key is `ticket_id`, and of scope `organization`.
     `as_of` is world time (validity), `now` decides expiry. `kinds` of () means all. `limit` is per leg.
     """
 
@@ -67,7 +67,7 @@ class IndexQuery:
     tags: Sequence[str] = ()
     outcome: str | None = None
     ticket_id: str | None = None
-    thread_id: str | None = None
+    thread_ids: Sequence[str] = ()
     agent_id: str | None = None
     between: tuple[datetime, datetime] | None = None
 

@@ -12,14 +12,13 @@ _ROW = 1
 
 def offset_seconds(session: Session) -> float:
     """World time minus real time, in seconds; 0.0 where nobody moved it."""
-    row = session.get(ClockOffset, _ROW)
+    row = session.get(ClockOffset, _ROW, populate_existing=True)
     return 0.0 if row is None else row.seconds
 
 
 def set_offset(session: Session, seconds: float) -> None:
     """Moves the world's clock to real time plus `seconds`."""
     upsert(session, ClockOffset, [{"id": _ROW, "seconds": float(seconds)}], key=["id"], update=["seconds"])
-    session.expire_all()
 
 
 def advance(session: Session, seconds: float) -> float:
@@ -28,5 +27,4 @@ def advance(session: Session, seconds: float) -> float:
         msg = "the world's clock only moves forward"
         raise ValueError(msg)
     upsert(session, ClockOffset, [{"id": _ROW, "seconds": float(seconds)}], key=["id"], add=["seconds"])
-    session.expire_all()
     return offset_seconds(session)

@@ -81,24 +81,29 @@ def close_process_kit() -> None:
 class _Process:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pid = 0
         self._kit: Kit | None = None
+        self._inherited: Kit | None = None
 
     def kit(self) -> Kit:
         with self._lock:
-            if self._kit is None or self._pid != os.getpid():
+            if self._kit is None:
                 self._kit = open_kit(load_settings())
-                self._pid = os.getpid()
             return self._kit
 
     def close(self) -> None:
         with self._lock:
             held, self._kit = self._kit, None
-        if held is not None and self._pid == os.getpid():
+        if held is not None:
             held.close()
+
+    def after_fork(self) -> None:
+        """In the child: the parent's kit is kept, so that nothing closes it from here, and never used."""
+        self._lock = threading.Lock()
+        self._inherited, self._kit = self._kit, None
 
 
 _process = _Process()
+os.register_at_fork(after_in_child=_process.after_fork)
 
 
 def _index(settings: Settings, embedder: Embedder) -> Index:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import and_, update
 from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
-from schemas.tables import Moment
+from schemas.tables import Moment, Turn
 from stores.sql import insert_once
 
 
@@ -22,14 +22,21 @@ def add(
     session_ref: UUID,
     episode_id: UUID | None,
     turns: Iterable[TurnView],
+    shared_threads: Collection[str] = (),
     new_id: Callable[[], UUID],
 ) -> None:
-    """One moment a turn. A staff turn's has ticket scope; it comes back only with that ticket. Repeat: harmless."""
+    """One moment a turn. Repeat: harmless.
+
+    A staff turn's has ticket scope: it comes back only with that ticket. A turn's in a thread that several users share
+    has thread scope: whoever is in the thread may find it.
+    """
     rows: list[Moment] = []
     for turn in turns:
         scope, scope_key = "user", str(user_ref)
         if turn.role == "staff" and turn.ticket_id is not None:
             scope, scope_key = "ticket", turn.ticket_id
+        elif turn.role != "staff" and turn.thread_id in shared_threads:
+            scope, scope_key = "thread", str(turn.thread_id)
         rows.append(
             Moment(
                 id=new_id(),
@@ -44,6 +51,28 @@ def add(
             )
         )
     insert_once(session, Moment, rows)
+
+
+def share(session: Session, tenant_id: UUID, thread_id: str) -> list[Moment]:
+    """Opens a thread's moments to everybody in it, once a second user has joined; answers the rows that changed."""
+    query = (
+        select(Moment)
+        .join(Turn, and_(col(Turn.tenant_id) == col(Moment.tenant_id), col(Turn.event_id) == col(Moment.event_id)))
+        .where(Turn.tenant_id == tenant_id, Turn.thread_id == thread_id, Turn.role != "staff")
+        .where(Moment.scope == "user", col(Moment.deleted_at).is_(None))
+        .order_by(col(Moment.id))
+    )
+    rows = list(session.exec(query))
+    if rows:
+        statement = (
+            update(Moment)
+            .where(col(Moment.id).in_([row.id for row in rows]))
+            .values(scope="thread", scope_key=thread_id, row_version=col(Moment.row_version) + 1)
+        )
+        session.connection().execute(statement)
+        for row in rows:
+            session.refresh(row)
+    return rows
 
 
 def touch(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Moment]:

@@ -6,6 +6,7 @@ The index may lag, the truth may not: a row that is closed, withdrawn, deleted o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from sqlmodel import Session, col, select
 
 from afterturn.wire import EvidenceRef
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, ProcedureRecord, Sight
+from memory.spans import mentions, without_mentions
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import (
     Episode,
@@ -22,16 +24,16 @@ from schemas.tables import (
     Moment,
     Procedure,
     ProcedureVersion,
-    Span,
     Turn,
     User,
 )
+from stores.held import held_back, held_words
 from stores.turns import view
 
 SHOWN = ("auto", "approved")
-SUPERSEDED = "superseded"
 MAX_PROFILE_FACTS = 300
 MAX_QUOTES = 3
+MAX_THREADS = 50
 
 _IDS_PER_QUERY = 500
 
@@ -44,6 +46,18 @@ def alias_set(session: Session, user: User) -> tuple[UUID, ...]:
         .order_by(col(User.id))
     )
     return tuple(found)
+
+
+def shared_threads(session: Session, users: Sequence[UUID]) -> tuple[str, ...]:
+    """The threads in which these users talk with others, at most MAX_THREADS of them."""
+    query = (
+        select(Moment.scope_key)
+        .where(col(Moment.user_ref).in_(users), Moment.scope == "thread", col(Moment.deleted_at).is_(None))
+        .distinct()
+        .order_by(col(Moment.scope_key))
+        .limit(MAX_THREADS)
+    )
+    return tuple(session.exec(query))
 
 
 def profile_facts(session: Session, sight: Sight, *, limit: int = MAX_PROFILE_FACTS) -> list[FactRecord]:
@@ -70,7 +84,9 @@ def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Episod
     rows: list[Episode] = []
     for chunk in _chunks(ids):
         rows.extend(session.exec(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
-    return [episode_record(row) for row in rows]
+    held = held_words(session, sight, rows)
+    records = (_without_held(episode_record(row), held[row.id]) for row in rows)
+    return [record for record in records if record.summary]
 
 
 def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[ProcedureRecord]:
@@ -107,7 +123,7 @@ def moments(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[MomentR
 
 def moment_records(session: Session, sight: Sight, turns: Sequence[tuple[UUID, Turn]]) -> list[MomentRecord]:
     """Turns as moments: (id to show, row) pairs with the parts that are held back in this sight."""
-    cuts, restored = _held_back(session, sight, [turn.event_id for _, turn in turns])
+    cuts, restored = held_back(session, sight, [turn.event_id for _, turn in turns])
     return [
         MomentRecord(
             id=shown_id,
@@ -211,6 +227,8 @@ def _in_scope(sight: Sight, table: type[Fact] | type[Moment]) -> ColumnElement[b
     threads = [one for one in (sight.thread_id, str(sight.session_ref) if sight.session_ref else None) if one]
     if _wants(sight, "thread") and threads:
         ways.append(and_(scope == "thread", key.in_(threads), user.in_(sight.users)))
+    if table is Moment and _wants(sight, "thread") and sight.shared_threads:
+        ways.append(and_(scope == "thread", key.in_(sight.shared_threads)))
     return or_(*ways) if ways else false()
 
 
@@ -218,26 +236,15 @@ def _wants(sight: Sight, scope: str) -> bool:
     return not sight.scopes or scope in sight.scopes
 
 
-def _held_back(
-    session: Session, sight: Sight, event_ids: Sequence[UUID]
-) -> tuple[dict[UUID, list[tuple[int, int]]], set[UUID]]:
-    """Parts to cut by event, and the events of which superseded words are shown because the past was asked for."""
-    cuts: dict[UUID, list[tuple[int, int]]] = {}
-    restored: set[UUID] = set()
-    for chunk in _chunks(event_ids):
-        rows = session.exec(
-            select(Span).where(
-                col(Span.tenant_id) == sight.tenant_id,
-                col(Span.event_id).in_(chunk),
-                col(Span.released_at).is_(None),
-            )
-        )
-        for row in rows:
-            if sight.past and row.reason == SUPERSEDED:
-                restored.add(row.event_id)
-            else:
-                cuts.setdefault(row.event_id, []).append((row.start, row.end))
-    return cuts, restored
+def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord:
+    if not held:
+        return record
+    return replace(
+        record,
+        summary=without_mentions(record.summary, held),
+        tags=tuple(tag for tag in record.tags if not mentions(tag, held)),
+        entities=tuple(name for name in record.entities if not mentions(name, held)),
+    )
 
 
 def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact]) -> list[FactRecord]:
@@ -272,7 +279,8 @@ def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
         recorded_at=row.recorded_at,
         superseded_at=row.superseded_at,
         confidence=row.confidence,
-        importance=row.importance,
+        # The effective importance: what nobody has used for long has faded.
+        importance=row.strength,
         volatile=row.volatility == "volatile",
         contested=row.contested,
         write_status=row.write_status,
@@ -292,7 +300,7 @@ def episode_record(row: Episode) -> EpisodeRecord:
         turn_ids=tuple(row.turn_ids),
         started_at=row.started_at,
         ended_at=row.ended_at,
-        importance=row.importance,
+        importance=row.strength,
         confidence=row.confidence,
         session_ref=row.session_ref,
     )

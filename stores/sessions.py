@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -84,6 +84,22 @@ def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) ->
 def is_over(ended_at: datetime | None, last_turn_at: datetime | None) -> bool:
     """Whether the session has ended and nothing was said after that; a late turn from before the end is no matter."""
     return ended_at is not None and (last_turn_at is None or last_turn_at <= ended_at)
+
+
+def shared_threads(session: Session, tenant_id: UUID, thread_ids: Collection[str], user_ref: UUID) -> list[str]:
+    """Those of the threads in which another user talks, too."""
+    if not thread_ids:
+        return []
+    query = (
+        select(SessionRow.thread_id)
+        .where(
+            SessionRow.tenant_id == tenant_id,
+            col(SessionRow.thread_id).in_(thread_ids),
+            SessionRow.user_ref != user_ref,
+        )
+        .distinct()
+    )
+    return sorted(thread_id for thread_id in session.exec(query) if thread_id is not None)
 
 
 def due_now(session: Session, refs: Sequence[UUID], now: datetime) -> None:

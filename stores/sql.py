@@ -15,19 +15,17 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-import psycopg
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, Pool, Table, create_engine, event, make_url, text
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
 
 from schemas.errors import BadSettings, StoreBusy
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 T = TypeVar("T")
 
@@ -61,8 +59,12 @@ class HasDatabaseUrl(Protocol):
 class Database:
     """The way to one database. Cheap to make: it connects at first use, anew in every process after a fork."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self, url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, give_up_seconds: float = GIVE_UP_SECONDS
+    ) -> None:
         self.url = _checked(url)
+        self._busy_timeout_ms = busy_timeout_ms
+        self._give_up_seconds = give_up_seconds
         self.is_sqlite = make_url(self.url).get_backend_name() == "sqlite"
         self._lock = threading.Lock()
         self._engine: Engine | None = None
@@ -83,7 +85,7 @@ class Database:
                 self._inherited.append(self._engine.pool)
                 self._engine.dispose(close=False)
             if self._engine is None:
-                self._engine = _engine(self.url)
+                self._engine = _engine(self.url, self._busy_timeout_ms)
             self._pid = os.getpid()
         return self._engine
 
@@ -108,7 +110,7 @@ class Database:
                 break
             except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
                 spent = time.monotonic() - started
-                if not _is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= GIVE_UP_SECONDS:
+                if not _is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= self._give_up_seconds:
                     _raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
                     raise
                 logger.info("write repeated attempt=%d reason=%s", attempt, _reason(exc))
@@ -206,18 +208,24 @@ def upsert(
 
 def upgrade(settings: HasDatabaseUrl | str) -> None:
     """Brings the database to the newest revision. Repeat: harmless, also from several processes at once."""
+    from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
+
     with _migrating(settings) as (config, _):
         command.upgrade(config, "head")
 
 
 def current_revision(settings: HasDatabaseUrl | str) -> str | None:
     """The revision the database is at; None for an empty one."""
+    from alembic.migration import MigrationContext  # noqa: PLC0415
+
     with _migrating(settings) as (_, connection):
         return MigrationContext.configure(connection).get_current_revision()
 
 
 def head_revision() -> str:
     """The newest revision this build knows."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
     head = ScriptDirectory.from_config(_config()).get_current_head()
     if head is None:
         msg = f"no migration stands in {_MIGRATIONS}"
@@ -244,6 +252,8 @@ def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connec
 
 
 def _config() -> Config:
+    from alembic.config import Config  # noqa: PLC0415
+
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     return config
@@ -265,21 +275,25 @@ def _checked(url: str) -> str:
     raise BadSettings(msg)
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, busy_timeout_ms: int) -> Engine:
     # hide_parameters: an error's text goes to logs, and parameters hold what users said.
     engine = create_engine(url, hide_parameters=True, pool_size=5, max_overflow=25, pool_timeout=10.0)
     if engine.dialect.name == "sqlite":
         Path(str(engine.url.database)).parent.mkdir(parents=True, exist_ok=True)
-        event.listen(engine, "connect", _on_sqlite_connect)
+
+        def on_connect(connection: sqlite3.Connection, _record: object) -> None:
+            _prepare_sqlite(connection, busy_timeout_ms)
+
+        event.listen(engine, "connect", on_connect)
         event.listen(engine, "begin", _on_sqlite_begin)
     return engine
 
 
-def _on_sqlite_connect(connection: sqlite3.Connection, _record: object) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, busy_timeout_ms: int) -> None:
     # The driver would begin lazily and deferred, and then fail where it upgrades a read to a write.
     connection.isolation_level = None
     for pragma in (
-        f"busy_timeout = {BUSY_TIMEOUT_MS}",
+        f"busy_timeout = {busy_timeout_ms}",
         "journal_mode = WAL",
         "synchronous = NORMAL",
         "foreign_keys = ON",
@@ -320,18 +334,17 @@ def _is_retryable(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> bool:
     origin = exc.orig if isinstance(exc, sa_exc.DBAPIError) else None
     if isinstance(origin, sqlite3.Error):
         return _sqlite_code(origin) in _SQLITE_RETRY
-    return isinstance(origin, psycopg.Error) and origin.sqlstate in _POSTGRES_RETRY
+    return getattr(origin, "sqlstate", None) in _POSTGRES_RETRY
 
 
 def _is_busy(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> bool:
     if isinstance(exc, sa_exc.TimeoutError) or exc.connection_invalidated or _is_retryable(exc):
         return True
-    origin = exc.orig
-    if isinstance(origin, sqlite3.Error):
-        return _sqlite_code(origin) in _SQLITE_BUSY
-    if not isinstance(origin, psycopg.OperationalError):
-        return False
-    return origin.sqlstate is None or origin.sqlstate.startswith(_POSTGRES_BUSY)
+    if isinstance(exc.orig, sqlite3.Error):
+        return _sqlite_code(exc.orig) in _SQLITE_BUSY
+    # A server that was never reached has sent no code.
+    state: str | None = getattr(exc.orig, "sqlstate", None)
+    return isinstance(exc, sa_exc.OperationalError) and (state is None or state.startswith(_POSTGRES_BUSY))
 
 
 def _raise_busy(exc: sa_exc.DBAPIError | sa_exc.TimeoutError, what: str) -> None:

@@ -64,7 +64,10 @@ def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 
 
 
 def neighbours(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, Neighbours]:
-    """For each turn that is there, the one before and the one after it in its session, by (at, event_id)."""
+    """For each turn that is there, the one before and the one after it, by (at, event_id).
+
+    In its session; of a turn in a thread, in that thread, whoever said them: a reply and its question are neighbours.
+    """
     return {
         row.event_id: Neighbours(_nearest(session, row, earlier=True), _nearest(session, row, earlier=False))
         for row in _rows(session, tenant_id, event_ids)
@@ -126,6 +129,7 @@ def view(row: Turn, payload: str | None = None) -> TurnView:
         procedure_version=row.procedure_version,
         actor_id=row.actor_id,
         agent_id=row.agent_id,
+        thread_id=row.thread_id,
         ticket_id=row.ticket_id,
         reply_to=row.reply_to,
         source=row.source,
@@ -163,7 +167,11 @@ def _earlier(row: Turn) -> ColumnElement[bool]:
 
 
 def _nearest(session: Session, row: Turn, *, earlier: bool) -> TurnView | None:
-    query = select(Turn).where(Turn.session_ref == row.session_ref, Turn.tenant_id == row.tenant_id)
+    query = select(Turn).where(Turn.tenant_id == row.tenant_id)
+    if row.thread_id is None:
+        query = query.where(Turn.session_ref == row.session_ref)
+    else:
+        query = query.where(Turn.thread_id == row.thread_id)
     if earlier:
         query = query.where(_earlier(row)).order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
     else:

@@ -28,7 +28,7 @@ from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
-from stores import drafts, episodes, moments, requests, spans, tenancy, turns, upkeep, windows
+from stores import drafts, episodes, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
@@ -174,6 +174,8 @@ def _save_moments(work: Work, episode_id: UUID) -> None:
     """One a spoken turn; those next to the window, and those whose text was held back or released, are owed anew."""
     session, claim = work.session, work.claim
     spoken = [turn for turn in work.said if is_moment(turn)]
+    threads = {turn.thread_id for turn in spoken if turn.thread_id is not None}
+    shared = sessions.shared_threads(session, claim.tenant_id, threads, claim.user_ref)
     moments.add(
         session,
         tenant_id=claim.tenant_id,
@@ -181,11 +183,14 @@ def _save_moments(work: Work, episode_id: UUID) -> None:
         session_ref=claim.session_ref,
         episode_id=episode_id,
         turns=spoken,
+        shared_threads=shared,
         new_id=work.kit.new_id,
     )
     ours = {turn.event_id for turn in spoken}
     near = turns.neighbours(session, claim.tenant_id, [*ours, *work.touched])
     around = {other.event_id for pair in near.values() for other in pair if other is not None}
+    for thread_id in shared:
+        upkeep.owe(session, "moment", moments.share(session, claim.tenant_id, thread_id))
     upkeep.owe(session, "moment", moments.of_turns(session, claim.tenant_id, list(ours)))
     upkeep.owe(session, "moment", moments.touch(session, claim.tenant_id, list((around | work.touched) - ours)))
 

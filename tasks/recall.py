@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TypeVar
@@ -20,7 +20,6 @@ from uuid import UUID
 from afterturn.wire import Lag, Pack, RecallRequest
 from memory.pack import pack
 from memory.question import asks_past, heading_language, named_time
-from memory.ranking import RankPolicy
 from memory.records import FactRecord, Live, Sight
 from memory.selection import Found, Question, select_items
 from memory.terms import query_terms
@@ -31,7 +30,6 @@ from stores import recall as rows
 from stores.breaker import Breaker
 from stores.clock import offset_seconds
 from stores.kit import Kit
-from stores.settings import RecallSettings
 from stores.tenancy import KeyInfo, find_user, hash_of
 from stores.tokens import ESTIMATE, TokenCounter
 
@@ -123,23 +121,6 @@ async def recall(kit: Kit, key: KeyInfo, request: RecallRequest, *, guards: Guar
     )
 
 
-def rank_policy(settings: RecallSettings) -> RankPolicy:
-    """The preset with the operator's weights in place of its own; the keyword weight is shared as the preset does."""
-    policy = RankPolicy.preset(settings.preset)
-    if settings.keyword_weight is not None:
-        both = policy.own + policy.context
-        share = policy.own / both if both else 0.5
-        keyword = settings.keyword_weight
-        policy = replace(policy, own=keyword * share, context=keyword * (1 - share))
-    given = {
-        "vector": settings.vector_weight,
-        "recency": settings.recency_weight,
-        "importance": settings.importance_weight,
-        "half_life_days": settings.half_life_days,
-    }
-    return replace(policy, **{name: value for name, value in given.items() if value is not None})
-
-
 def _check(key: KeyInfo, request: RecallRequest) -> None:
     if request.now is not None and "admin" not in key.rights:
         raise BadInput("now", "is only for eval")
@@ -182,6 +163,7 @@ def _load(kit: Kit, key: KeyInfo, request: RecallRequest) -> _Base | None:
             if request.session_id
             else None,
             thread_id=request.thread_id,
+            shared_threads=rows.shared_threads(session, users),
             ticket_id=request.ticket_id,
         )
         facts = rows.profile_facts(session, sight)
@@ -229,7 +211,7 @@ def _question(ask: _Ask, base: _Base) -> Question:
         prefer=named_time(query, now=base.sight.now, zone=base.zone),
         past=base.sight.past,
         kinds=tuple(ask.request.kinds),
-        policy=rank_policy(settings),
+        policy=ask.kit.policies.rank,
         episodes=settings.episodes,
     )
 
@@ -260,7 +242,7 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
         tags=sight.tags,
         outcome=sight.outcome,
         ticket_id=sight.ticket_id,
-        thread_id=sight.thread_id,
+        thread_ids=_threads(sight),
         between=sight.between,
     )
     try:
@@ -273,6 +255,11 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
         return []
     breaker.succeeded()
     return hits
+
+
+def _threads(sight: Sight) -> tuple[str, ...]:
+    own = (sight.thread_id, None if sight.session_ref is None else str(sight.session_ref))
+    return tuple(dict.fromkeys([*sight.shared_threads, *(one for one in own if one is not None)]))
 
 
 def _finish(ask: _Ask, base: _Base, question: Question, hits: Sequence[Hit]) -> Pack:
@@ -307,7 +294,7 @@ def _packed(ask: _Ask, base: _Base, question: Question, found: Found) -> Pack:
         items=packed.items,
         to_confirm=packed.to_confirm,
         tokens=packed.tokens,
-        lag=_lag(base.live, base.sight.now),
+        lag=_lag(base.live, ask.kit.clock()),
     )
 
 

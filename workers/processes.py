@@ -24,21 +24,26 @@ WORKERS = ("ingest", "app", "llm", "index", "upkeep")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """A process to keep running. `is_ready(pid)` is asked until it is true; `wave` orders the stop, lowest first."""
+    """A process to keep running.
+
+    `is_ready(pid)` is asked until it is true. `wave` orders the stop, lowest first. One that `needs_database` starts
+    when the database is ready; the others start meanwhile.
+    """
 
     name: str
     argv: tuple[str, ...]
     is_ready: Callable[[int], bool]
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     wave: int = 0
+    needs_database: bool = True
 
 
 def roles(settings: Settings) -> list[Role]:
     """The processes of an embedded installation, the broker apart."""
     return [
-        _celery_role(settings, "ingest", ("worker", "ingest")),
-        _celery_role(settings, "app", ("worker", "app")),
-        _celery_role(settings, "beat", ("beat",), wave=0),
+        _worker_role(settings, "ingest"),
+        _worker_role(settings, "app"),
+        _beat_role(settings),
         Role(
             name="api",
             argv=_ours("api"),
@@ -59,22 +64,11 @@ def environment(settings: Settings) -> dict[str, str]:
     return {**kept, **as_environment(settings), "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
 
 
-def celery_worker(settings: Settings, role: str) -> list[str]:
-    """Celery's arguments for a worker of this role; queues and pool stand in its application."""
-    talk = ["--without-gossip", "--without-mingle", "--loglevel", settings.workers.log_level]
-    return ["-A", f"workers.{role}", "worker", "-n", f"{role}@%h", *talk]
-
-
-def celery_beat(settings: Settings) -> list[str]:
-    """Celery's arguments for beat."""
-    return ["-A", "workers.app", "beat", "--loglevel", settings.workers.log_level]
-
-
-def celery_flower(settings: Settings) -> list[str]:
+def flower_arguments(settings: Settings) -> list[str]:
     """Celery's arguments for Flower. The password is not among them: anybody can read a command line."""
     given = settings.flower
     return [
-        *("-A", "workers.app", "flower", f"--address={given.host}", f"--port={given.port}"),
+        *("-A", "workers.sender", "flower", f"--address={given.host}", f"--port={given.port}"),
         *(f"--max-tasks={given.max_tasks}", "--purge-offline-workers=300", "--read-only", "--logging=none"),
         "--conf=/dev/null",  # else a flowerconfig.py in the working directory is run
     ]
@@ -126,12 +120,32 @@ def _ours(*words: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "workers", *words)
 
 
-def _celery_role(settings: Settings, name: str, words: tuple[str, ...], *, wave: int = 1) -> Role:
+def _worker_role(settings: Settings, name: str) -> Role:
+    return Role(
+        name=name,
+        argv=_ours("worker", name),
+        environment=environment(settings),
+        is_ready=_says_ready(settings, name),
+        wave=1,
+    )
+
+
+def _beat_role(settings: Settings) -> Role:
+    return Role(
+        name="beat",
+        argv=_ours("beat"),
+        environment=environment(settings),
+        is_ready=_says_ready(settings, "beat"),
+        needs_database=False,
+    )
+
+
+def _says_ready(settings: Settings, name: str) -> Callable[[int], bool]:
     def is_ready(pid: int) -> bool:
         record = presence.read(presence.ready_file(settings.home, name))
         return record is not None and record.pid == pid
 
-    return Role(name=name, argv=_ours(*words), environment=environment(settings), is_ready=is_ready, wave=wave)
+    return is_ready
 
 
 def _flower_role(settings: Settings) -> Role:
@@ -140,4 +154,5 @@ def _flower_role(settings: Settings) -> Role:
         argv=_ours("flower"),
         environment=environment(settings),
         is_ready=lambda _: answers(settings.flower.host, settings.flower.port, "/healthcheck"),
+        needs_database=False,
     )

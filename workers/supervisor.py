@@ -57,7 +57,7 @@ class Child:
 
 @dataclass(slots=True, kw_only=True)
 class Supervisor:
-    """The processes of one data folder. `make_roles` names them once the broker runs; `migrate` readies the database.
+    """The processes of one data folder. `make_roles` names them once the broker runs; `prepare` readies the database.
 
     Use it as a context manager: leaving the block ends everything.
     """
@@ -89,10 +89,14 @@ class Supervisor:
             self._start_broker()
             self.settings = self.settings.model_copy(update={"broker_url": embedded_broker_url(self.settings.home)})
         broker.refuse_evicting(self.settings.broker_url)
-        self.prepare(self.settings)
         self.children = [Child(role=role) for role in self.make_roles(self.settings)]
         for child in self.children:
-            self._spawn(child)
+            if not child.role.needs_database:
+                self._spawn(child)
+        self.prepare(self.settings)
+        for child in self.children:
+            if child.role.needs_database:
+                self._spawn(child)
         while not self.is_stopping and not all(child.is_ready for child in self.children):
             self._await_first_start(began)
         self._write_state()

@@ -31,5 +31,9 @@ def _timed(finding: Finding, text: str) -> Finding:
         return finding
     left = max(text.rfind(mark, 0, finding.start) for mark in "。！？!?\n；") + 1
     near = text[max(left, finding.start - 8) : finding.end + 12]
-    times = [span for span in find_times(near) if not set("，。！？") & set(near[span.end : finding.start - max(left, finding.start - 8)])]
+    times = [
+        span
+        for span in find_times(near)
+        if not set("，。！？") & set(near[span.end : finding.start - max(left, finding.start - 8)])
+    ]
     return replace(finding, when=times[0].text) if times else finding

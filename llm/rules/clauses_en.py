@@ -55,7 +55,9 @@ _KIN = re.compile(
 )
 _FIRST = re.compile(r"^(?:(?:me|my \w+) and i\b|i\b|we\b|im\b|ive\b)", re.IGNORECASE)
 _THIRD = re.compile(r"^(?:(?P<she>she)|(?P<he>he)|(?P<they>they))\b(?=['\s])", re.IGNORECASE)
-_BARE = re.compile(rf"^(?:currently\s+|now\s+|recently\s+|just\s+|also\s+|been\s+|no longer\s+|never\s+)*(?:{_VERB})\b", re.IGNORECASE)
+_BARE = re.compile(
+    rf"^(?:currently\s+|now\s+|recently\s+|just\s+|also\s+|been\s+|no longer\s+|never\s+)*(?:{_VERB})\b", re.IGNORECASE
+)
 _OTHER_SUBJECT = re.compile(
     r"^(?:you|your|he|she|it|its|it's|they|that|that's|this|these|those|the|there|what|where|how|who|which|why|when|if|please|pls|plz|our|can|could|would"
     r"|will|should|thanks|thank|is|are|was|were|does|call|email|text|message|contact|let|make|keep|send|maybe|perhaps|budget|mine|not|then|so|btw|looking|until|since|while|i'll)\b",
@@ -153,7 +155,9 @@ def _pieces(sentence: str, start: int) -> Iterator[Piece]:
         question = next((n for n, piece in enumerate(pieces) if _ASKS.match(_LEAD.sub("", piece.text))), None)
         pieces = pieces[: question if question is not None else 0]
     for number, piece in enumerate(pieces):
-        if _SUPPOSED.search(piece.text) and not re.match(r"(?i)if (?:it helps|that helps|possible|you must know)", piece.text):
+        if _SUPPOSED.search(piece.text) and not re.match(
+            r"(?i)if (?:it helps|that helps|possible|you must know)", piece.text
+        ):
             # A supposition spreads over its whole sentence, backwards too: "I'd move if ...".
             return
         if _REPORTED.search(piece.text):
@@ -178,24 +182,41 @@ def _clause(piece: Piece, previous: str, last_kin: str) -> Clause:
 
 def _subject(rest: Piece, previous: str, last_kin: str) -> tuple[str, str | None, Piece, bool]:
     if first := _FIRST.match(rest.text):
-        return USER, None, rest.tail(first.end() - (1 if first[0].lower() == "im" else 2 if first[0].lower() == "ive" else 0)), False
+        return (
+            USER,
+            None,
+            rest.tail(first.end() - (1 if first[0].lower() == "im" else 2 if first[0].lower() == "ive" else 0)),
+            False,
+        )
     if (kin := _KIN.match(rest.text)) and kin["kin"].lower() in KIN:
         named = kin["name"].strip(" ,") if kin["name"] else None
         return kin["kin"].lower(), named, rest.tail(kin.start("next")), False
     if third := _THIRD.match(rest.text):
-        fits = (third["she"] and last_kin not in MALE) or (third["he"] and last_kin not in FEMALE) or (third["they"] and last_kin.endswith("s"))
+        fits = (
+            (third["she"] and last_kin not in MALE)
+            or (third["he"] and last_kin not in FEMALE)
+            or (third["they"] and last_kin.endswith("s"))
+        )
         return (last_kin if fits else ""), None, rest.tail(third.end()), False
     if previous and _BARE.match(rest.text) and not _OTHER_SUBJECT.match(rest.text):
         return previous, None, rest, True
-    if not previous and re.match(r"^(?:allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b", rest.text, re.IGNORECASE):
+    if not previous and re.match(
+        r"^(?:allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
+        rest.text,
+        re.IGNORECASE,
+    ):
         return USER, None, rest, True
     return "", None, rest, False
 
 
 _COPULA = re.compile(
-    r"^\s*(?:'m|m|'s|'re|am|is|are|was|were|(?:'ve|ve|have|has|'s)\s+(?:always\s+)?been|been|be|isn't|aren't|ain't|wasn't|weren't|isnt|aint)(?![\w'])\s*", re.IGNORECASE
+    r"^\s*(?:'m|m|'s|'re|am|is|are|was|were|(?:'ve|ve|have|has|'s)\s+(?:always\s+)?been|been|be|isn't|aren't|ain't|wasn't|weren't|isnt|aint)(?![\w'])\s*",
+    re.IGNORECASE,
 )
-_PERFECT = re.compile(r"^\s*(?:'ve|ve|have|has|had|'s)\s+(?=(?:just|recently|always|never|also|now|already|since|finally|lived|worked|moved|joined|left|quit|stopped|given|gone|switched|become|turned|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired)\b)", re.IGNORECASE)
+_PERFECT = re.compile(
+    r"^\s*(?:'ve|ve|have|has|had|'s)\s+(?=(?:just|recently|always|never|also|now|already|since|finally|lived|worked|moved|joined|left|quit|stopped|given|gone|switched|become|turned|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired)\b)",
+    re.IGNORECASE,
+)
 _USED_TO = re.compile(r"^\s*(?:did\s+)?used? to\s+(be\b\s*)?", re.IGNORECASE)
 _NO_LONGER = re.compile(r"^\s*no longer\s+", re.IGNORECASE)
 _DO_NOT = re.compile(r"^\s*(?:do|does|did)(?:\s+not|n'?t)\s+", re.IGNORECASE)

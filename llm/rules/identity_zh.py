@@ -11,29 +11,60 @@ from llm.rules.finding import USER, Finding, Piece
 from memory.codes import LANGUAGE, code_of
 from schemas.drafts import Polarity
 
-PAST = re.compile(r"^(?:[^，。]{0,6}?)(?:以前|之前|曾经|曾|过去|原先|从前|早些年|前几年|小时候|当年|上学时|毕业前|那会儿|老早|原来(?=在|是|住|做))")
-_NAME = re.compile(r"^(?:(?:我|本人)(?:的)?(?:名字|大名|全名|中文名|英文名|姓名|小名|昵称)?(?:是|叫做?|就叫|改名叫|改叫)|(?:姓名|名字|昵称)(?:是|叫|：|:)|(?:我|本人)?姓[\u4e00-\u9fff]{1,2}，?(?:名|叫))\s*")
+PAST = re.compile(
+    r"^(?:[^，。]{0,6}?)(?:以前|之前|曾经|曾|过去|原先|从前|早些年|前几年|小时候|当年|上学时|毕业前|那会儿|老早|原来(?=在|是|住|做))"
+)
+_NAME = re.compile(
+    r"^(?:(?:我|本人)(?:的)?(?:名字|大名|全名|中文名|英文名|姓名|小名|昵称)?(?:是|叫做?|就叫|改名叫|改叫)|(?:姓名|名字|昵称)(?:是|叫|：|:)|(?:我|本人)?姓[\u4e00-\u9fff]{1,2}，?(?:名|叫))\s*"
+)
 _CALL_ME = re.compile(r"(?:^|请|可以|就|都|直接|以后)(?:叫|称呼|喊|管)我(?:做|为|叫)?\s*(?:叫)?")
 _I_AM = re.compile(r"^(?:我是|本人是?|这里是|我系)\s*(?:客户|用户|买家|会员)?")
-_AGE = re.compile(r"(?:^|(?<=我)|今年|现在|已经|年龄(?:是|：|:)?|年纪)\s*(?:都|也|刚|刚刚|才|已经|刚满|满|有|快)*\s*(?P<v>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九两])(?P<unit>周?岁)?(?P<rest>(?:多|半)?(?:了|啦|的)?)(?=$|[，,。.!！、]|男|女|老|[\u4e00-\u9fff]{2,6}$)")
+_AGE = re.compile(
+    r"(?:^|(?<=我)|今年|现在|已经|年龄(?:是|：|:)?|年纪)\s*(?:都|也|刚|刚刚|才|已经|刚满|满|有|快)*\s*(?P<v>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九两])(?P<unit>周?岁)?(?P<rest>(?:多|半)?(?:了|啦|的)?)(?=$|[，,。.!！、]|男|女|老|[\u4e00-\u9fff]{2,6}$)"
+)
 _AGE_NOT = re.compile(r"岁(?:以上|以下|以内|的时候|时|那年|生日|前|后|起|之)|满\d+岁(?:才|可)|\d+岁(?:就|才|开始)")
-_BORN = re.compile(r"(?:(?:生于|出生于|出生在|是)\s*)?(?P<v>(?:19|20)\d\d年(?:\d{1,2}月(?:\d{1,2}[日号])?)?)(?:的?(?:出生|生人|生的)|出生|生$|$)")
+_BORN = re.compile(
+    r"(?:(?:生于|出生于|出生在|是)\s*)?(?P<v>(?:19|20)\d\d年(?:\d{1,2}月(?:\d{1,2}[日号])?)?)(?:的?(?:出生|生人|生的)|出生|生$|$)"
+)
 _BIRTHDAY = re.compile(r"生日(?:是|在|：|:)\s*(?P<v>(?:(?:19|20)\d\d年)\d{1,2}月\d{1,2}[日号])")
-_LIVE = re.compile(r"^(?:家(?:就)?(?:住|在)|现居(?:住)?(?:在|于)?|常住(?:在)?|定居(?:在|于)?|长期住在?|目前住在?|坐标(?:是|在)?|base在?|居住在|居住于|(?:我|本人)?(?:现在|目前|一直|常年|也|都|平时|还|已经|最近|主要|就|跟[^，]{1,6}一起|和[^，]{1,6}一起|一个人)*住(?:在|到了?)?|(?:现在|目前|一直|常年|长期)?生活在|所在(?:城市|地)(?:是|：)?|(?:现在|目前)?城市(?:是|：))\s*", re.IGNORECASE)
-_IN_LIVE = re.compile(r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了[^，]*酒店)))")
-_MOVED = re.compile(r"(?:从(?P<from>[^，]{2,12}?))?(?:搬家?|迁|移居|移民|调|搬回|搬迁)(?:到|去|来|至|回)?(?:了)?\s*(?P<to>[^，]{2,16})")
+_LIVE = re.compile(
+    r"^(?:家(?:就)?(?:住|在)|现居(?:住)?(?:在|于)?|常住(?:在)?|定居(?:在|于)?|长期住在?|目前住在?|坐标(?:是|在)?|base在?|居住在|居住于|(?:我|本人)?(?:现在|目前|一直|常年|也|都|平时|还|已经|最近|主要|就|跟[^，]{1,6}一起|和[^，]{1,6}一起|一个人)*住(?:在|到了?)?|(?:现在|目前|一直|常年|长期)?生活在|所在(?:城市|地)(?:是|：)?|(?:现在|目前)?城市(?:是|：))\s*",
+    re.IGNORECASE,
+)
+_IN_LIVE = re.compile(
+    r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了[^，]*酒店)))"
+)
+_MOVED = re.compile(
+    r"(?:从(?P<from>[^，]{2,12}?))?(?:搬家?|迁|移居|移民|调|搬回|搬迁)(?:到|去|来|至|回)?(?:了)?\s*(?P<to>[^，]{2,16})"
+)
 _LEFT_CITY = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:住|在)(?:在)?\s*(?P<v>[^，]{2,10}?)(?:住|生活)?了$")
 _LIVED = re.compile(r"在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过|住了|生活了|定居过|住(?=$))")
-_WORK = re.compile(r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>工作|上班|任职|就职|供职|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的|了[^，]*|过[^，]*|[^，]{0,6})?$")
-_AT = re.compile(r"^(?:现在|目前|一直|刚|也|还)*(?:就职于|供职于|任职于|受雇于|服务于|效力于|入职(?:了|于)?|加入(?:了)?|跳槽(?:到|去)(?:了)?|进(?:了|入)|(?:换|转)到(?:了)?)\s*(?P<v>[^，]{2,16}?)(?:公司)?(?:(?:做|当|担任|任|，做)(?P<job>[^，]{2,14}))?(?:了|工作|上班)?$")
-_COMPANY_IS = re.compile(r"^(?:我(?:们)?(?:的)?|本人)?(?:公司|单位|东家|雇主|工作单位)(?:是|叫|：|:|就是)\s*(?P<v>[^，]{2,14})$")
-_QUIT = re.compile(r"^(?:(?:已经|早就|刚刚?|上个?月|上周|去年|今年|最近|前(?:阵子|不久|段时间)|昨天|前天|终于|[一二三四五六七八九十\d]+月份?)*)从\s*(?P<v>[^，]{2,14}?)(?:离职|辞职|离开|毕业|裸辞|退休|跳槽|出来|走人|跑路)(?:了)?(?:(?:到|去|来)(?:了)?(?P<to>[^，]{2,14}?))?(?:了)?$")
-_LEFT = re.compile(r"^(?:已经|早就|刚|刚刚|上个?月|上周|去年|今年|最近|终于)*(?:离开了?|被(?P<w>[^，]{2,10}?)(?:裁|辞退|开除|优化)(?:掉)?|辞(?:掉|去)了?(?:在)?)\s*(?P<v>[^，]{2,14}?)(?:的工作|的职位)?(?:了)?$|^(?:已经|早就|现在)*不(?:再)?在\s*(?P<n>[^，]{2,14}?)(?:上班|工作|干|做|任职|待|那边)*了$")
-_JOB = re.compile(r"^(?:(?:现在|目前|一直|就|也|都|还|主要|本来|平时|已经)*)(?:是(?:一?[名个位枚]|做|当|搞|干)?|做(?:的是)?|当|担任|任|从事|干(?:的是)?|改行做|转行(?:做|当|成了?)|转(?:做|岗做|岗到|成)|升(?:职)?(?:为|成|到)了?|成(?:了|为)|(?:的)?(?:职业|工作|岗位|职位|职务)(?:是|：|:|为))\s*(?P<v>[^，]{2,18})$")
-_JOB_LABEL = re.compile(r"^(?:我的?|本人)?(?:的)?(?:职业|工作|岗位|职位|职务|身份)(?:是|：|:|为)\s*(?:一?[名个位])?(?P<v>[^，]{2,16})$")
+_WORK = re.compile(
+    r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>工作|上班|任职|就职|供职|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的|了[^，]*|过[^，]*|[^，]{0,6})?$"
+)
+_AT = re.compile(
+    r"^(?:现在|目前|一直|刚|也|还)*(?:就职于|供职于|任职于|受雇于|服务于|效力于|入职(?:了|于)?|加入(?:了)?|跳槽(?:到|去)(?:了)?|进(?:了|入)|(?:换|转)到(?:了)?)\s*(?P<v>[^，]{2,16}?)(?:公司)?(?:(?:做|当|担任|任|，做)(?P<job>[^，]{2,14}))?(?:了|工作|上班)?$"
+)
+_COMPANY_IS = re.compile(
+    r"^(?:我(?:们)?(?:的)?|本人)?(?:公司|单位|东家|雇主|工作单位)(?:是|叫|：|:|就是)\s*(?P<v>[^，]{2,14})$"
+)
+_QUIT = re.compile(
+    r"^(?:(?:已经|早就|刚刚?|上个?月|上周|去年|今年|最近|前(?:阵子|不久|段时间)|昨天|前天|终于|[一二三四五六七八九十\d]+月份?)*)从\s*(?P<v>[^，]{2,14}?)(?:离职|辞职|离开|毕业|裸辞|退休|跳槽|出来|走人|跑路)(?:了)?(?:(?:到|去|来)(?:了)?(?P<to>[^，]{2,14}?))?(?:了)?$"
+)
+_LEFT = re.compile(
+    r"^(?:已经|早就|刚|刚刚|上个?月|上周|去年|今年|最近|终于)*(?:离开了?|被(?P<w>[^，]{2,10}?)(?:裁|辞退|开除|优化)(?:掉)?|辞(?:掉|去)了?(?:在)?)\s*(?P<v>[^，]{2,14}?)(?:的工作|的职位)?(?:了)?$|^(?:已经|早就|现在)*不(?:再)?在\s*(?P<n>[^，]{2,14}?)(?:上班|工作|干|做|任职|待|那边)*了$"
+)
+_JOB = re.compile(
+    r"^(?:(?:现在|目前|一直|就|也|都|还|主要|本来|平时|已经)*)(?:是(?:一?[名个位枚]|做|当|搞|干)?|做(?:的是)?|当|担任|任|从事|干(?:的是)?|改行做|转行(?:做|当|成了?)|转(?:做|岗做|岗到|成)|升(?:职)?(?:为|成|到)了?|成(?:了|为)|(?:的)?(?:职业|工作|岗位|职位|职务)(?:是|：|:|为))\s*(?P<v>[^，]{2,18})$"
+)
+_JOB_LABEL = re.compile(
+    r"^(?:我的?|本人)?(?:的)?(?:职业|工作|岗位|职位|职务|身份)(?:是|：|:|为)\s*(?:一?[名个位])?(?P<v>[^，]{2,16})$"
+)
 _JOB_PIECE = re.compile(r"^(?:[980]\d后|单身|普通|一枚|一名|一个|\d+岁)*(?P<v>[\u4e00-\u9fffA-Za-z]{2,10})一枚$")
 _NO_JOB = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:是|做|当|干|从事)\s*(?P<v>[^，]{2,12}?)(?:这一?行)?了$")
-_GENDER = re.compile(r"^(?:是(?:一?个|位|名)?)?(?:\d{1,3}岁(?:的)?)?(?P<v>女生|男生|女性|男性|女的|男的|女孩子?|男孩子?|妹子)$|^性别(?:是|：|:)?(?P<w>男|女)$")
+_GENDER = re.compile(
+    r"^(?:是(?:一?个|位|名)?)?(?:\d{1,3}岁(?:的)?)?(?P<v>女生|男生|女性|男性|女的|男的|女孩子?|男孩子?|妹子)$|^性别(?:是|：|:)?(?P<w>男|女)$"
+)
 _SPEAKS = re.compile(r"^(?:会|能)(?:说|讲)(?:一点|流利的?)?(?P<v>[\u4e00-\u9fff、和与跟]{2,20})$")
 
 
@@ -66,11 +97,21 @@ def _name(clause: Clause) -> Iterator[Finding]:
         call = _CALL_ME.search(whole.text)
         if match and (found := values.person(whole.tail(match.end()), sure="名字" in match[0] or "昵称" in match[0])):
             yield _finding(clause, "name", found, "+")
-        elif call and not re.search(r"别|不要|不用", whole.text[: call.end()]) and (found := values.person(whole.tail(call.end()), sure=True)):
+        elif (
+            call
+            and not re.search(r"别|不要|不用", whole.text[: call.end()])
+            and (found := values.person(whole.tail(call.end()), sure=True))
+        ):
             yield _finding(clause, "name", found, "+")
-        elif (match := _I_AM.match(whole.text)) and (found := values.person(whole.tail(match.end()), sure=False)) and found.end == whole.end:
+        elif (
+            (match := _I_AM.match(whole.text))
+            and (found := values.person(whole.tail(match.end()), sure=False))
+            and found.end == whole.end
+        ):
             yield _finding(clause, "name", found, "+")
-        elif re.match(r"[\u4e00-\u9fff]{2,4}本人$", whole.text) and (found := values.person(Piece(whole.text[:-2], whole.start), sure=False)):
+        elif re.match(r"[\u4e00-\u9fff]{2,4}本人$", whole.text) and (
+            found := values.person(Piece(whole.text[:-2], whole.start), sure=False)
+        ):
             yield _finding(clause, "name", found, "+")
     elif match := re.match(r"(?:的)?(?:名字)?(?:叫做?|名叫)\s*", body.text):
         if match[0] and (found := values.person(body.tail(match.end()), sure=True)):
@@ -92,7 +133,12 @@ def _age(clause: Clause) -> Iterator[Finding]:
         return
     led = re.match(r"(?:今年|现在|年龄|已经|刚满)", match[0])
     number = match["v"]
-    if not match["unit"] and not (led and "今年" in match[0] or "年龄" in match[0] or (clause.whole.text.startswith("我") and body.text == number and number.isdigit() and 14 <= int(number) <= 90)):
+    if not match["unit"] and not (
+        led
+        and "今年" in match[0]
+        or "年龄" in match[0]
+        or (clause.whole.text.startswith("我") and body.text == number and number.isdigit() and 14 <= int(number) <= 90)
+    ):
         return
     if match["rest"].startswith("多") or "快" in match[0]:
         return
@@ -110,11 +156,17 @@ def _city(clause: Clause) -> Iterator[Finding]:
         if found := values.place(_part(inner, match, "v")):
             yield _finding(clause, "city", found, "retract", end=clause.whole.end)
         return
-    if (match := _MOVED.search(inner.text)) and not re.search(r"不搬|没搬|要搬|想搬|搬(?:东西|砖|运|起|不)", inner.text):
+    if (match := _MOVED.search(inner.text)) and not re.search(
+        r"不搬|没搬|要搬|想搬|搬(?:东西|砖|运|起|不)", inner.text
+    ):
         if past is None:
             yield from _move(clause, inner, match)
         return
-    if past and (match := _LIVED.search(inner.text)) or (match := re.match(r"(?:我)?在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过)", inner.text)):
+    if (
+        past
+        and (match := _LIVED.search(inner.text))
+        or (match := re.match(r"(?:我)?在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过)", inner.text))
+    ):
         if found := values.place(_part(inner, match, "v")):
             yield _finding(clause, "city", found, "past", end=clause.whole.end)
         return
@@ -204,9 +256,16 @@ def _job(clause: Clause) -> Iterator[Finding]:
             yield _finding(clause, "job", found, op)
         return
     match = _JOB.match(inner.text)
-    if match is None or re.match(r"(?:做|干|当)(?:了|完|好|过|不|得|饭|菜|事|题|梦|客|心|真|然|时|天|面|个)", inner.text):
+    if match is None or re.match(
+        r"(?:做|干|当)(?:了|完|好|过|不|得|饭|菜|事|题|梦|客|心|真|然|时|天|面|个)", inner.text
+    ):
         return
-    if clause.dropped and inner.text.startswith("是") and not clause.sentence.strip().startswith(("我", "本人")) and clause.subject == USER:
+    if (
+        clause.dropped
+        and inner.text.startswith("是")
+        and not clause.sentence.strip().startswith(("我", "本人"))
+        and clause.subject == USER
+    ):
         return
     if found := values.occupation(_part(inner, match, "v")):
         yield _finding(clause, "job", found, op)
@@ -218,5 +277,11 @@ def _part(piece: Piece, match: re.Match[str], name: str) -> Piece:
 
 def _finding(clause: Clause, key: str, value: Piece, op: Polarity, *, end: int | None = None) -> Finding:
     return Finding(
-        key=key, value=value.text, op=op, start=clause.start, end=max(value.end, end or 0), subject=clause.subject, rule=f"zh.{key}"
+        key=key,
+        value=value.text,
+        op=op,
+        start=clause.start,
+        end=max(value.end, end or 0),
+        subject=clause.subject,
+        rule=f"zh.{key}",
     )

@@ -9,7 +9,10 @@ import re
 
 _SAME_LENGTH = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\u3000": " ", "\t": " ", "\r": " "}
-    | {chr(code): chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+    | {
+        chr(code): chr(code - 0xFEE0)
+        for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
+    }
 )
 _BLANKED = tuple(
     re.compile(pattern, flags)

@@ -15,7 +15,10 @@ _TASTE_END = re.compile(
     r"|before|after|during|recently|completely|entirely|all the time|anymore|due to|thanks to|back|here|there|especially|particularly|like|such as|with my|with me|to me|with him|with her|together|would|is|are|was|were|has|have|had|can|will|could|should|do|does|did|makes|make|whereas|compared|rather|except|unless|and it|and that)\b",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"\b(?:rock and roll|rock & roll|fish and chips|mac and cheese|drum and bass|bed and breakfast|dungeons and dragons|black and white|salt and vinegar|peanut butter and jelly|arts and crafts|r&b|bread and butter|gin and tonic|rhythm and blues|cheese and wine)\b", re.IGNORECASE)
+_JOINED = re.compile(
+    r"\b(?:rock and roll|rock & roll|fish and chips|mac and cheese|drum and bass|bed and breakfast|dungeons and dragons|black and white|salt and vinegar|peanut butter and jelly|arts and crafts|r&b|bread and butter|gin and tonic|rhythm and blues|cheese and wine)\b",
+    re.IGNORECASE,
+)
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+|but\s+)?(?:also\s+)?|\s+(?:and|or|plus|&|nor)\s+(?:also\s+)?", re.IGNORECASE)
 _NO_TASTE = re.compile(
     r"^(?:it|that|this|these|those|them|him|her|you|your|his|their|our|its|how|what|when|where|why|who|if|whether|being|having|getting|hearing|seeing|doing|waiting|knowing|thinking|saying|asking"
@@ -24,23 +27,35 @@ _NO_TASTE = re.compile(
     r"|two|three|four|five|six|\d|an? (?:lot|bit|few|couple|good|great|bad|nice|new|better)\b|the idea|the thought|the fact|the way|bothering|to\b.*\byou)\b",
     re.IGNORECASE,
 )
-_INNER_PRONOUN = re.compile(r"\b(?:it|you|your|yours|he|him|his|she|her|hers|they|them|their|we|us|our|me|my|mine|i|i'm|this|that|these|those|what|how|it's|there|who|myself|yourself|himself|herself)\b", re.IGNORECASE)
+_INNER_PRONOUN = re.compile(
+    r"\b(?:it|you|your|yours|he|him|his|she|her|hers|they|them|their|we|us|our|me|my|mine|i|i'm|this|that|these|those|what|how|it's|there|who|myself|yourself|himself|herself)\b",
+    re.IGNORECASE,
+)
 _THE_IDEA = re.compile(
     r"^the\s+(?!(?:beach|sea|seaside|outdoors|mountains?|cold|heat|rain|snow|sun|colou?r|piano|violin|cello|guitar|drums|flute|theatre|theater|opera|ocean|countryside|gym|smell|taste|sound|city|woods|forest|desert|night|summer|winter|cinema|movies|ballet|beatles|cure|office|simpsons|witcher|lord|great)\b)",
     re.IGNORECASE,
 )
 _VAGUE = frozenset(
-    ["thing", "things", "stuff", "idea", "ideas", "way", "one", "ones", "part", "time", "fact", "look", "looks", "app", "service", "product", "products", "order", "item", "items", "company", "people", "person", "guy", "place", "job", "work", "day", "days", "option", "options", "feature", "features", "change", "changes", "update", "design", "version", "result", "results", "answer", "answers", "question", "questions", "plan", "deal", "sound", "feeling", "feel", "weather", "team", "good", "bad", "great", "nice", "new", "old", "blue", "red", "green", "better", "best", "long", "short", "help", "school", "life", "it", "both", "either", "support", "response", "delivery", "shop", "store", "store", "site", "website", "page", "chat", "bot", "assistant", "advice", "reply", "replies", "suggestion", "suggestions", "recommendation", "being", "surprise", "surprises", "news", "trip", "event", "events", "moment", "moments", "story", "experience", "memories", "memory", "challenge", "challenges", "adventure", "process", "progress", "sharing", "spending", "taking"]
+    "thing things stuff idea ideas way one ones part time fact look looks app service product products order item items company people person guy"
+    " place job work day days option options feature features change changes update design version result results answer answers question questions"
+    " plan deal sound feeling feel weather team good bad great nice new old blue red green better best long short help school life it both either"
+    " support response delivery shop store store site website page chat bot assistant advice reply replies suggestion suggestions recommendation"
+    " being surprise surprises news trip event events moment moments story experience memories memory challenge challenges adventure process progress sharing spending taking".split()
 )  # fmt: skip
-_TIME_TAIL = re.compile(r"\s+(?:this|next|last|by|before|until|tomorrow|today|tonight|asap|as soon as|right away|urgently|immediately|within|in (?:the )?(?:next|two|three|a|\d))\b.*$", re.IGNORECASE)
+_TIME_TAIL = re.compile(
+    r"\s+(?:this|next|last|by|before|until|tomorrow|today|tonight|asap|as soon as|right away|urgently|immediately|within|in (?:the )?(?:next|two|three|a|\d))\b.*$",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"^(?:an?|the|some|my|any)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[\w&'’/+#-]+(?:\.\w+)*")
 _CAPITAL_RUN = re.compile(
     r"(?:[A-Z][\w&'’+-]*(?:\.[A-Za-z]+)?|\d[A-Za-z][\w]*)(?:\s+(?:(?:of|the|de|la|del|di|da|do|el|and|&|upon|on|van|von|le|les|am|an|der)\s+(?=[A-Z]))*[A-Z0-9&][\w&'’+-]*(?:\.[A-Za-z]+)?)*"
 )
-_NOT_PLACES = frozenset(["i", "a", "an", "the", "my", "our", "your", "his", "her", "it", "this", "that", "fear", "peace", "room", "building", "apartment", "flat", "house", "hope", "style", "english", "french", "german", "chinese", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])  # fmt: skip
+_NOT_PLACES = frozenset("i a an the my our your his her it this that fear peace room building apartment flat house hope style english french german chinese monday tuesday wednesday thursday friday saturday sunday".split())  # fmt: skip
 _NOT_EMPLOYERS = frozenset(
-    ["home", "night", "nights", "day", "days", "weekend", "weekends", "school", "church", "hospital", "bank", "university", "college", "restaurant", "cafe", "shop", "store", "factory", "lab", "least", "most", "all", "work", "once", "times", "first", "last", "that", "this", "the", "a", "an", "my", "our", "free", "myself", "hours", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "christmas", "easter", "i", "him", "her", "them", "you", "us", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "english"]
+    "home night nights day days weekend weekends school church hospital bank university college restaurant cafe shop store factory lab least most all"
+    " work once times first last that this the a an my our free myself hours monday tuesday wednesday thursday friday saturday sunday christmas easter i him her them you us"
+    " january february march april may june july august september october november december english".split()
 )  # fmt: skip
 
 
@@ -81,7 +96,11 @@ def split_list(region: Piece) -> Iterator[Piece]:
 
 
 def _trim_lead(part: Piece) -> Piece:
-    match = re.match(r"(?:to\s+(?!(?:be|bother|say|ask|admit|see|hear|know)\b)|drinking\s+|eating\s+|(?:my|some)\s+(?=[a-z]+$)|all kinds of\s+|all things\s+|any kind of\s+)", part.text, re.IGNORECASE)
+    match = re.match(
+        r"(?:to\s+(?!(?:be|bother|say|ask|admit|see|hear|know)\b)|drinking\s+|eating\s+|(?:my|some)\s+(?=[a-z]+$)|all kinds of\s+|all things\s+|any kind of\s+)",
+        part.text,
+        re.IGNORECASE,
+    )
     return part.tail(match.end()) if match and match[0].strip() not in {"my"} else part
 
 
@@ -92,7 +111,11 @@ def _is_taste(value: str) -> bool:
     if _NO_TASTE.match(value) or _INNER_PRONOUN.search(value) or _THE_IDEA.match(value):
         return False
     bare = _ARTICLE.sub("", value).lower()
-    return bare not in _VAGUE and not (len(words) <= 3 and words[-1].lower() in _VAGUE and words[0].lower() in {"the", "a", "an", "good", "great", "new"})
+    return bare not in _VAGUE and not (
+        len(words) <= 3
+        and words[-1].lower() in _VAGUE
+        and words[0].lower() in {"the", "a", "an", "good", "great", "new"}
+    )
 
 
 def thing(text: Piece, end: re.Pattern[str], *, most: int = 8) -> Piece | None:
@@ -107,7 +130,10 @@ def thing(text: Piece, end: re.Pattern[str], *, most: int = 8) -> Piece | None:
 
 def place(text: Piece) -> Piece | None:
     """A place at the start of `text`: a run of capitals, or a known name however it is written."""
-    text = _after(text, r"(?:the\s+)?(?:(?:downtown|central|north|south|east|west|northern|southern|eastern|western|greater|upper|lower|inner|rural|beautiful|sunny|rainy)\s+|(?:city|town|village|suburbs|outskirts|heart|centre|center|north|south|east|west)\s+of\s+)*")
+    text = _after(
+        text,
+        r"(?:the\s+)?(?:(?:downtown|central|north|south|east|west|northern|southern|eastern|western|greater|upper|lower|inner|rural|beautiful|sunny|rainy)\s+|(?:city|town|village|suburbs|outskirts|heart|centre|center|north|south|east|west)\s+of\s+)*",
+    )
     known = _known(text, CITIES, most=4)
     run = _CAPITAL_RUN.match(text.text)
     if run:
@@ -123,14 +149,21 @@ def _with_region(text: Piece, end: int) -> Piece:
     more = re.match(r",\s+(?=[A-Z])", text.text[end:])
     if more:
         region = _CAPITAL_RUN.match(text.text, end + more.end())
-        if region and len(region[0].split()) <= 2 and region[0].split()[0].lower() not in _NOT_PLACES and not re.match(r"\s+(?:and|is|was|works|loves|said)\b", text.text[region.end() :]):
+        if (
+            region
+            and len(region[0].split()) <= 2
+            and region[0].split()[0].lower() not in _NOT_PLACES
+            and not re.match(r"\s+(?:and|is|was|works|loves|said)\b", text.text[region.end() :])
+        ):
             return Piece(text.text[: region.end()], text.start)
     return Piece(text.text[:end], text.start)
 
 
 def employer(text: Piece) -> Piece | None:
     """An employer at the start of `text`: a run of capitals or digits, a web name, or a known one in any case."""
-    text = _after(text, r"(?:a\s+(?:company|startup|start-up|firm|place|store|shop|small company)\s+called\s+|the\s+(?=[A-Z]))")
+    text = _after(
+        text, r"(?:a\s+(?:company|startup|start-up|firm|place|store|shop|small company)\s+called\s+|the\s+(?=[A-Z]))"
+    )
     if (known := _known(text, COMPANIES, most=2)) is not None:
         run = _CAPITAL_RUN.match(text.text)
         return Piece(run[0], text.start) if run and len(run[0]) > len(known.text) else known
@@ -143,24 +176,54 @@ def employer(text: Piece) -> Piece | None:
 
 def occupation(text: Piece, *, strict: bool) -> Piece | None:
     """A job title at the start of `text`, without its article. `strict`: it must end with a known occupation."""
-    region = until(_JOB_END, _after(text, r"(?:an?|the|their|our)\s+(?:(?:proud|full-time|part-time|freelance|self-employed|retired|newly qualified|licensed|certified|qualified|professional|practising|fellow|busy|humble|simple|mere|lowly|single mum and)\s+)?"))
+    region = until(
+        _JOB_END,
+        _after(
+            text,
+            r"(?:an?|the|their|our)\s+(?:(?:proud|full-time|part-time|freelance|self-employed|retired|newly qualified|licensed|certified|qualified|professional|practising|fellow|busy|humble|simple|mere|lowly|single mum and)\s+)?",
+        ),
+    )
     words = region.text.split()
     if not words or len(words) > 5 or _INNER_PRONOUN.search(region.text) or any(char.isdigit() for char in region.text):
         return None
     lower = " ".join(words).lower()
-    if lower in NOT_JOBS or lower in {"result", "matter of fact", "whole", "team", "rule", "gift", "favour", "favor", "joke", "kid", "child", "beginner", "test", "customer"}:
+    if lower in NOT_JOBS or lower in {
+        "result",
+        "matter of fact",
+        "whole",
+        "team",
+        "rule",
+        "gift",
+        "favour",
+        "favor",
+        "joke",
+        "kid",
+        "child",
+        "beginner",
+        "test",
+        "customer",
+    }:
         return None
-    heads = {" ".join(words[-count:]).lower() for count in (1, 2, 3)} | {words[0].lower() if " of " in f" {lower} " else ""}
+    heads = {" ".join(words[-count:]).lower() for count in (1, 2, 3)} | {
+        words[0].lower() if " of " in f" {lower} " else ""
+    }
     known = bool(heads & JOBS) or re.search(r"(?:^|\s)(?:head|director|vp|manager|chief) of \w+", lower) is not None
-    return region if known or (not strict and re.fullmatch(r"[A-Za-z/ '&-]+", region.text) and len(words) <= 4) else None
+    return (
+        region if known or (not strict and re.fullmatch(r"[A-Za-z/ '&-]+", region.text) and len(words) <= 4) else None
+    )
 
 
 _JOB_END = re.compile(
     r"[,.;!?()\"]|\s+(?:at|for|in|with|and|but|who|which|that|from|since|now|by|on|so|because|working|living|based|here|near|these days|right now|currently|while|when|where|specializing|specialising|of (?:\d+|ten|two|three|many) years|today|then|until|if|though|to|myself|anymore|any more|during|after|before|as well|too|again|about)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*(?:\s+(?:[A-Z]\.\s+)?(?:(?:de|van|von|da|del|al|bin|O['’])\s?)?[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*){0,2}|[A-Z][a-z]?[A-Z][a-z]+")
-_NAME_STOP = re.compile(r"\s*(?:$|[,.!?;()-]|(?:and|from|btw|by|here|but|speaking|at|with|again|the|a|your|not|i|calling|writing|aka|or|if|please|so|in|for)\b)", re.IGNORECASE)
+_NAME = re.compile(
+    r"[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*(?:\s+(?:[A-Z]\.\s+)?(?:(?:de|van|von|da|del|al|bin|O['’])\s?)?[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*){0,2}|[A-Z][a-z]?[A-Z][a-z]+"
+)
+_NAME_STOP = re.compile(
+    r"\s*(?:$|[,.!?;()-]|(?:and|from|btw|by|here|but|speaking|at|with|again|the|a|your|not|i|calling|writing|aka|or|if|please|so|in|for)\b)",
+    re.IGNORECASE,
+)
 
 
 def person(text: Piece, *, sure: bool) -> Piece | None:
@@ -170,7 +233,11 @@ def person(text: Piece, *, sure: bool) -> Piece | None:
     if match:
         first = match[0].split()[0].lower()
         good = first not in NOT_NAMES or (sure and first in NAMES)
-        if good and (sure or _NAME_STOP.match(text.text[match.end() :])) and (sure or first in NAMES or not first.endswith(("ing", "ed", "ly"))):
+        if (
+            good
+            and (sure or _NAME_STOP.match(text.text[match.end() :]))
+            and (sure or first in NAMES or not first.endswith(("ing", "ed", "ly")))
+        ):
             return Piece(match[0], text.start)
         return None
     word = re.match(r"[a-z]{2,15}(?:\s+[a-z]{2,15})?(?=$|[,.!?;)]|\s)", text.text)
@@ -178,7 +245,9 @@ def person(text: Piece, *, sure: bool) -> Piece | None:
         return None
     first = word[0].split()[0]
     rest = text.text[len(first) :]
-    if ((first in NAMES and first not in NOT_NAMES) or (sure and first not in NOT_NAMES and len(first) > 2)) and (_NAME_STOP.match(rest)):
+    if (first in NAMES and first not in NOT_NAMES or (sure and first not in NOT_NAMES and len(first) > 2)) and (
+        _NAME_STOP.match(rest)
+    ):
         return Piece(first, text.start)
     return None
 
@@ -202,4 +271,7 @@ def is_taste(value: str) -> bool:
     return _is_taste(value)
 
 
-FAVOURITE_END = re.compile(r"[.;!?()]|,\s+(?=(?:i|my|but|so|because|and (?:i|my|it))\b)|\s+(?:because|since|but|so|which|who|though|when|if|by far|these days|right now|and (?:i|my|it|that))\b", re.IGNORECASE)
+FAVOURITE_END = re.compile(
+    r"[.;!?()]|,\s+(?=(?:i|my|but|so|because|and (?:i|my|it))\b)|\s+(?:because|since|but|so|which|who|though|when|if|by far|these days|right now|and (?:i|my|it|that))\b",
+    re.IGNORECASE,
+)

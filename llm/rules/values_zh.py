@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from llm.rules.finding import Piece
 from llm.rules.lexicon_en import CITIES, COMPANIES, NAMES
 from llm.rules.lexicon_zh import (
+    COMPANIES_ZH,
     COMPOUND_SURNAMES,
     JOB_ENDINGS,
     NOT_EMPLOYERS,
@@ -21,19 +22,31 @@ from llm.rules.lexicon_zh import (
 _PLACE_WORDS = re.compile("|".join(sorted(PLACES, key=len, reverse=True)))
 _HAN_RUN = re.compile(r"[\u4e00-\u9fff]+")
 _NAME_ENDINGS = frozenset("员师生家工手长人者商民兵族座控党粉迷奴友狗号机车票吧呢啊哦嘛的了过吗")
-_NOT_NAME = re.compile(r"外卖|快递|滴滴|救护|出租|专车|保安|警察|客服|老板|程序|高中|马上|何必|别人|什么|不|没|了|过|在|是|的|一个|一下|服务|经理|老师|先生|女士|太太|小姐|同学|全家|安全|成都|江苏|江西|云南|海南|河南|湖南|管理|金牌|白金|黄金|会员|东方人|平安|安卓|苹果|高级|普通")
-_NICK = re.compile(r"(?:小|老|阿|大)[\u4e00-\u9fff]{1,2}|([\u4e00-\u9fff])\1|[\u4e00-\u9fff]{1,2}(?:哥|姐|叔|总|工|老师|同学|先生|女士|小姐)")
+_NOT_NAME = re.compile(
+    r"外卖|快递|滴滴|救护|出租|专车|保安|警察|客服|老板|程序|高中|马上|何必|别人|什么|不|没|了|过|在|是|的|一个|一下|服务|经理|老师|先生|女士|太太|小姐|同学|全家|安全|成都|江苏|江西|云南|海南|河南|湖南|管理|金牌|白金|黄金|会员|东方人|平安|安卓|苹果|高级|普通"
+)
+_NICK = re.compile(
+    r"(?:小|老|阿|大)[\u4e00-\u9fff]{1,2}|([\u4e00-\u9fff])\1|[\u4e00-\u9fff]{1,2}(?:哥|姐|叔|总|工|老师|同学|先生|女士|小姐)"
+)
 _LATIN_NAME = re.compile(r"[A-Z][a-z]+(?:\s[A-Z][a-z]+){0,2}|[a-z]{2,12}\b")
 _NAME_STOP = re.compile(r"\s*(?:$|[，,。.!！、（(]|今年|来自|是|就|吧|哈|哦|呀|啊|也|和|做|在|，)")
-_PLACE_TAIL = re.compile(r"(?:[\u4e00-\u9fff]{1,4}?(?:新区|高新区|开发区|区|县|镇|街道|路|城|半岛|湾|岛))|(?:浦东|浦西|徐汇|静安|海淀|朝阳|福田|南山|宝安|罗湖|龙岗|天河|越秀|番禺|西湖|滨江|余杭|萧山|武侯|锦江|望京|中关村|国贸|陆家嘴|五道口|张江|虹桥)")
-_PLACE_STOP = re.compile(r"\s*(?:$|了|的|和|跟|与|，|,|。|那边|这边|附近|已经|快|有|\d|一|两|三|四|五|六|七|八|九|十|几|多|好|市中心|市区|郊区|定居|生活|工作|上班|读书|上学|发展|租房|住|啦|呢|哦|啊|吧|呀|做|当|、|/|现在|不久|很久|这里|这儿|后|周边|做生意|落户|买房|安家|养老|过|、)")
-_THING_STOP = re.compile(r"[，,。.!！?？；;（()）]|(?:所以|因为|但是|不过|而且|特别是|尤其是|之类的?|什么的|等等|这种|那种|的时候|就行|就好|了$|呢$|啊$|呀$|哦$|吧$|啦$|哈$|嘛$|来着$|得很$|得不行$|很多年|好多年|多年)")
+_PLACE_TAIL = re.compile(
+    r"(?:[\u4e00-\u9fff]{1,4}?(?:新区|高新区|开发区|区|县|镇|街道|路|城|半岛|湾|岛))|(?:浦东|浦西|徐汇|静安|海淀|朝阳|福田|南山|宝安|罗湖|龙岗|天河|越秀|番禺|西湖|滨江|余杭|萧山|武侯|锦江|望京|中关村|国贸|陆家嘴|五道口|张江|虹桥)"
+)
+_PLACE_STOP = re.compile(
+    r"\s*(?:$|了|的|和|跟|与|，|,|。|那边|这边|附近|已经|快|有|\d|一|两|三|四|五|六|七|八|九|十|几|多|好|市中心|市区|郊区|定居|生活|工作|上班|读书|上学|发展|租房|住|啦|呢|哦|啊|吧|呀|做|当|、|/|现在|不久|很久|这里|这儿|后|周边|做生意|落户|买房|安家|养老|过|、)"
+)
+_THING_STOP = re.compile(
+    r"[，,。.!！?？；;（()）]|(?:所以|因为|但是|不过|而且|特别是|尤其是|之类的?|什么的|等等|这种|那种|的时候|就行|就好|了$|呢$|啊$|呀$|哦$|吧$|啦$|哈$|嘛$|来着$|得很$|得不行$|很多年|好多年|多年)"
+)
 _LIST = re.compile(r"\s*(?:、|和|跟|以及|还有|或者?|与|及|&|/)\s*")
 _HELD = ("和牛", "和服", "和菓子", "温和", "和平", "跟团", "和面", "总和", "共和", "和声", "暖和", "参与")
 _NO_THING = re.compile(
     r"^(?:你|您|他|她|它|我|这|那|咱|谁|什么|怎么|哪|如何|人家|别人|大家|自己|所有|一切|任何|的|得|地|了|着|过|上了|上(?![网班学海])|到|就|都|也|还|很|太|真|不|没|吗|呢|吧|啊|被|把|给|让|跟|说|问|等|看到|听到|知道|觉得|死|不得|起来|一下|点|些|一点|一些|有(?!机)|是|在(?!家|户)|去(?!旅|爬|健|海|看|钓|逛)|来|用你|用这|为|以|从|对|因)|(?:东西|产品|服务|颜色|款式|感觉|方案|设计|功能|版本|结果|答案|回复|建议|活动|时候|地方|人|事|事情|样子|回答|态度|效果|问题)$"
 )
-_INNER = re.compile(r"[你您他她它]|我|这个|那个|这家|那家|这款|那款|这样|那样|什么|怎么|的(?:那|这)|(?:那|这)(?:种|件|个|家|款|部|次)|为什么")
+_INNER = re.compile(
+    r"[你您他她它]|我|这个|那个|这家|那家|这款|那款|这样|那样|什么|怎么|的(?:那|这)|(?:那|这)(?:种|件|个|家|款|部|次)|为什么"
+)
 
 
 def person(text: Piece, *, sure: bool) -> Piece | None:
@@ -74,11 +87,22 @@ def place(text: Piece) -> Piece | None:
     known = _PLACE_WORDS.match(text.text)
     if known is None:
         named = re.match(r"[\u4e00-\u9fff]{2,7}?(?:市|区|县|镇|自治州|州|村|岛)(?!中心|场|里|民|区|政)", text.text)
-        good = named and not re.match(r"(?:学校|公司|小区|社区|市区|郊区|城区|老城区|校区|厂区|园区|景区|山区|一个|这个|那个|什么|哪个|我们|单位|宿舍|同一)", named[0]) and not named[0].endswith(("小区", "社区", "市区", "郊区", "园区", "校区", "同城市", "城市"))
+        good = (
+            named
+            and not re.match(
+                r"(?:学校|公司|小区|社区|市区|郊区|城区|老城区|校区|厂区|园区|景区|山区|一个|这个|那个|什么|哪个|我们|单位|宿舍|同一)",
+                named[0],
+            )
+            and not named[0].endswith(("小区", "社区", "市区", "郊区", "园区", "校区", "同城市", "城市"))
+        )
         return Piece(named[0], text.start) if named and good and _PLACE_STOP.match(text.text[named.end() :]) else None
     end = known.end()
     for _ in range(3):
-        more = _PLACE_WORDS.match(text.text, end) or re.compile(r"市(?!中心|区|场|里)|省|自治区").match(text.text, end) or _PLACE_TAIL.match(text.text, end)
+        more = (
+            _PLACE_WORDS.match(text.text, end)
+            or re.compile(r"市(?!中心|区|场|里)|省|自治区").match(text.text, end)
+            or _PLACE_TAIL.match(text.text, end)
+        )
         if more is None:
             break
         end = more.end()
@@ -91,16 +115,27 @@ def employer(text: Piece) -> Piece | None:
     located = re.match(rf"(?:{_PLACE_WORDS.pattern})(?:市)?(?:的|那边的)", text.text)
     if located:
         text = text.tail(located.end())
+    if text.text in COMPANIES_ZH:
+        return text
     text = Piece(re.sub(r"(?:这家公司|那家公司|这边|那边|里|当|做)$", "", text.text), text.start).stripped()
     value = text.text
+    if value in COMPANIES_ZH:
+        return text
     if re.fullmatch(r"[A-Za-z][\w&. -]{1,30}", value):
         return text if value[0].isupper() or value.lower() in COMPANIES else None
     if not 2 <= len(value) <= 14 or value in NOT_EMPLOYERS or _INNER.search(value):
         return None
-    blocked = re.search(r"^(?:一|两|几|某|这|那|哪|同一|自己|老家|家|外|国|网|晚|早|周|平|努|认|拼|专|远|好|继|路|忙|加|当|做|不|没|很|正|各|每|全|刚|已|学校|公司|单位|医院|银行|餐厅|互联网|工厂|事业)|(?:家|里|上|下|中|边|外|面|时|天|点|门口|附近|公司上|房|着|的|了|行业|单位)$", value)
+    blocked = re.search(
+        r"^(?:一|两|几|某|这|那|哪|同一|自己|老家|家|外|国|网|晚|早|周|平|努|认|拼|专|远|好|继|路|忙|加|当|做|不|没|很|正|各|每|全|刚|已|学校|公司|单位|医院|银行|餐厅|互联网|工厂|事业)|(?:家|里|上|下|中|边|外|面|时|天|点|门口|附近|公司上|房|着|的|了|行业|单位)$",
+        value,
+    )
     if blocked and not re.search(r"(?:公司|集团|科技|银行|大学|医院)$", value):
         return None
-    if re.match(r"(?:一家|某|这家|那家|自己|外地|一个|小|大|互联网|国有|外资|私人|初创|创业)", value) or value in PLACE_SET or _PLACE_WORDS.fullmatch(value):
+    if (
+        re.match(r"(?:一家|某|这家|那家|自己|外地|一个|小|大|互联网|国有|外资|私人|初创|创业)", value)
+        or value in PLACE_SET
+        or _PLACE_WORDS.fullmatch(value)
+    ):
         return None
     if value.endswith(PLACE_ENDINGS) and not value.endswith("公司"):
         return None
@@ -109,13 +144,23 @@ def employer(text: Piece) -> Piece | None:
 
 def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
     """A job at the start of `text`, measure words left out. It must end in a known occupation."""
-    lead = re.match(r"(?:一名|一位|一个|一枚|名|位|个|一|这边的?|全职|兼职|专业的?|资深的?|普通的?|小小的?|[980]\d后)*", text.text)
+    lead = re.match(
+        r"(?:一名|一位|一个|一枚|名|位|个|一|这边的?|全职|兼职|专业的?|资深的?|普通的?|小小的?|[980]\d后)*", text.text
+    )
     text = text.tail(lead.end()) if lead else text
-    region = re.match(r"[\u4e00-\u9fffA-Za-z0-9+# /]+?(?=$|[，,。.!！、（(]|一枚|的$|了$|出身|已经|快|兼|，|工作$|这一?行|有\d|\d+年|多年|好几年)", text.text)
+    region = re.match(
+        r"[\u4e00-\u9fffA-Za-z0-9+# /]+?(?=$|[，,。.!！、（(]|一枚|的$|了$|出身|已经|快|兼|，|工作$|这一?行|有\d|\d+年|多年|好几年)",
+        text.text,
+    )
     if region is None:
         return None
     value = region[0].strip()
-    if not 2 <= len(value) <= 14 or value in NOT_JOBS or _INNER.search(value) or re.match(r"(?:不|没|很|被|把|想|要|来|去|在|有|说|怕|为|因|由|你|他|她|谁|哪|什么|第|新用户|老客户)", value):
+    if (
+        not 2 <= len(value) <= 14
+        or value in NOT_JOBS
+        or _INNER.search(value)
+        or re.match(r"(?:不|没|很|被|把|想|要|来|去|在|有|说|怕|为|因|由|你|他|她|谁|哪|什么|第|新用户|老客户)", value)
+    ):
         return None
     if "的" in value[:-1] and not re.search(r"(?:公司|大学|医院|学校|银行|部门?|团队)的", value):
         return None
@@ -130,7 +175,11 @@ def things(text: Piece, *, most: int = 10) -> Iterator[Piece]:
     for number, part in enumerate(split_list(region)):
         verb = re.match(r"(?:吃|喝)(?!货|素|力|亏|苦|醋)(?=.)", part.text)
         part = part.tail(verb.end()) if verb else part
-        part = Piece(re.sub(r"(?:了|的|呢|啊|呀)$", "", part.text), part.start) if not part.text.endswith(("辣的", "甜的", "咸的", "酸的", "冰的", "热的", "苦的")) else part
+        part = (
+            Piece(re.sub(r"(?:了|的|呢|啊|呀)$", "", part.text), part.start)
+            if not part.text.endswith(("辣的", "甜的", "咸的", "酸的", "冰的", "热的", "苦的"))
+            else part
+        )
         if not is_thing(part.text, most=most):
             if number == 0:
                 return
@@ -142,7 +191,11 @@ def split_list(region: Piece) -> Iterator[Piece]:
     """The parts of 苹果、梨和香蕉; words such as 和牛 stay whole."""
     at = 0
     for match in _LIST.finditer(region.text):
-        held = any(region.text.startswith(word, match.start() - word.index(match[0].strip()[0])) for word in _HELD if match[0].strip() and match[0].strip()[0] in word and match.start() >= word.index(match[0].strip()[0]))
+        held = any(
+            region.text.startswith(word, match.start() - word.index(match[0].strip()[0]))
+            for word in _HELD
+            if match[0].strip() and match[0].strip()[0] in word and match.start() >= word.index(match[0].strip()[0])
+        )
         if held:
             continue
         if match.start() > at:

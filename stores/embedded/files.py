@@ -7,6 +7,7 @@ import random
 import sqlite3
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,12 +21,14 @@ T = TypeVar("T")
 LAYOUT = "1"
 BUSY_TIMEOUT_MS = 15_000
 MAX_ATTEMPTS = 6
+# Open files of one thread; a connection is three file descriptors and up to 4 MB of pages.
+MAX_CONNECTIONS = 16
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PASSING = _BUSY | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT}
 
-# `part` is who may see a row: a user, a ticket, the organisation. AUTOINCREMENT: a part's number never comes back, so
-# that a cache that remembers (part, version) can not take a new part for an old one.
+# `part` is who may see a row: a user, a ticket, the organisation. AUTOINCREMENT: numbers of
+# parts and rows never come back, so that what a cache knows of a number can not be meant by another one.
 # FTS5 keeps the postings and no more (content=''), each term with its part's number before it: a question then reads
 # its own parts' postings, however many other users there are. Its own bm25() reads every user's (measured at 100 000
 # rows of 500 users: 18 ms CPU a search). `words` is the way to the postings. The terms stay in `doc`, because a
@@ -36,7 +39,7 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 CREATE TABLE IF NOT EXISTS part (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS doc (
-  rid INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, part INTEGER NOT NULL, user BLOB NOT NULL,
+  rid INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, part INTEGER NOT NULL, user BLOB NOT NULL,
   row_version INTEGER NOT NULL, has_vector INTEGER NOT NULL,
   kind TEXT NOT NULL, agent TEXT, outcome TEXT, tags TEXT NOT NULL,
   created INTEGER NOT NULL, valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL, expires INTEGER NOT NULL,
@@ -54,14 +57,14 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab (fts, instance);
 
 
 class Files:
-    """One SQLite file a tenant under a folder; one connection a thread and file, opened anew after a fork."""
+    """One SQLite file a tenant under a folder; a few connections a thread, opened anew after a fork."""
 
     def __init__(self, folder: Path, *, space: str) -> None:
         self.folder = folder
         self._meta = {"layout": LAYOUT, "space": space}
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._opened: list[tuple[int, sqlite3.Connection]] = []
+        self._opened: set[tuple[int, sqlite3.Connection]] = set()
 
     def path(self, tenant_id: UUID) -> Path:
         """Where a tenant's rows are, whether or not the file is there yet."""
@@ -111,24 +114,31 @@ class Files:
     def close(self) -> None:
         """Closes every connection this process opened."""
         with self._lock:
-            opened, self._opened = self._opened, []
+            opened, self._opened = self._opened, set()
             self._local = threading.local()
         for pid, connection in opened:
             if pid == os.getpid():
                 connection.close()
 
     def _connection(self, tenant_id: UUID) -> sqlite3.Connection:
-        held: dict[UUID, sqlite3.Connection] | None = getattr(self._local, "held", None)
+        held: OrderedDict[UUID, sqlite3.Connection] | None = getattr(self._local, "held", None)
         if held is None or self._local.pid != os.getpid():
             # After a fork the parent's connections stay listed in `_opened`: unused, and never collected from here.
-            held = self._local.held = dict[UUID, sqlite3.Connection]()
+            held = self._local.held = OrderedDict[UUID, sqlite3.Connection]()
             self._local.pid = os.getpid()
-        if tenant_id not in held:
-            connection = self._connect(self.path(tenant_id))
-            held[tenant_id] = connection
-            with self._lock:
-                self._opened.append((os.getpid(), connection))
-        return held[tenant_id]
+        if tenant_id in held:
+            held.move_to_end(tenant_id)
+            return held[tenant_id]
+        connection = self._connect(self.path(tenant_id))
+        held[tenant_id] = connection
+        unused = held.popitem(last=False)[1] if len(held) > MAX_CONNECTIONS else None
+        with self._lock:
+            self._opened.add((os.getpid(), connection))
+            if unused is not None:
+                self._opened.discard((os.getpid(), unused))
+        if unused is not None:
+            unused.close()
+        return connection
 
     def _connect(self, path: Path, *, check: bool = True) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,7 +147,7 @@ class Files:
             path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
         )
         try:
-            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "secure_delete = ON", "cache_size = -8192"):
+            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "secure_delete = ON", "cache_size = -4096"):
                 connection.execute(f"PRAGMA {pragma}").close()
             self._prepare(connection, path, check=check)
         except BaseException:

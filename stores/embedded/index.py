@@ -17,7 +17,8 @@ from schemas.errors import BadInput, StoreBusy
 from schemas.indexing import Hit, IndexQuery, IndexRow
 from stores.embedded import packing, writing
 from stores.embedded.files import Files
-from stores.embedded.searching import PartCache, search
+from stores.embedded.parts import PartCache
+from stores.embedded.searching import search
 
 # Rows of one transaction: about 20 ms, so that other writers and recall's neighbours wait no longer than that.
 CHUNK_ROWS = 128

@@ -23,9 +23,11 @@ OWN, CONTEXT = 0, 1
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
+_NO_ROWS: Ints = np.empty(0, dtype=np.int64)
+
 
 def bm25(
-    connection: sqlite3.Connection, parts: Mapping[int, tuple[Ints, Floats]], words: Iterable[str]
+    connection: sqlite3.Connection, parts: Mapping[int, tuple[Ints, Ints]], words: Iterable[str]
 ) -> dict[int, Floats]:
     """Scores >= 0 of every row of every part, [own, context] by row; 0 where no word stands.
 
@@ -53,11 +55,13 @@ def _frequencies(
     connection: sqlite3.Connection, part: int, word: str, rids: Ints
 ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
     """For [own, context]: positions of the part's rows that hold the word, and how often each does."""
-    # Two times the row's number, plus one for the context field: whole numbers alone come over quickly.
-    found = connection.execute(
-        "SELECT doc * 2 + (col = 'context') FROM words WHERE term = ?", (token(part, word),)
-    ).fetchall()
-    keys, counts = np.unique(np.asarray(found, dtype=np.int64).ravel(), return_counts=True)
+    # Two times the row's number, plus one for the context field. As one text: 2000 tuples took twice the time.
+    (found,) = connection.execute(
+        "SELECT group_concat(doc * 2 + (col = 'context')) FROM words WHERE term = ?", (token(part, word),)
+    ).fetchone()
+    if found is None:
+        return (_NO_ROWS, _NO_ROWS), (_NO_ROWS, _NO_ROWS)
+    keys, counts = np.unique(np.fromstring(found, dtype=np.int64, sep=","), return_counts=True)
     is_context = (keys & 1).astype(np.bool_)
     at = np.searchsorted(rids, keys >> 1)
     return (at[~is_context], counts[~is_context]), (at[is_context], counts[is_context])

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 import numpy as np
@@ -14,82 +11,12 @@ import numpy.typing as npt
 
 from schemas.errors import BadInput
 from schemas.indexing import Hit, IndexQuery, Vector
-from stores.embedded import packing
 from stores.embedded.keywords import CONTEXT, OWN, bm25
-from stores.embedded.packing import Packed
-from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, ticket_part, user_part, vector_length
-
-CACHE_BYTES = 64 * 2**20
-
-Mask = npt.NDArray[np.bool_]
-Scores = dict[int, float]
-
-_COLUMNS = (
-    "rid, id, row_version, kind, agent, outcome, tags,"
-    " created, valid_from, valid_until, expires, own_length, context_length"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """All rows of one part in memory, row by row in rid order, with the vectors of those that have one."""
-
-    version: int
-    rids: npt.NDArray[np.int64]
-    ids: list[bytes]
-    row_versions: list[int]
-    kinds: npt.NDArray[np.object_]
-    agents: npt.NDArray[np.object_]
-    outcomes: npt.NDArray[np.object_]
-    tags: list[str]
-    times: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.float32]
-    vectors: Packed
-
-    @property
-    def byte_count(self) -> int:
-        """About how much memory it takes."""
-        return 400 + len(self.rids) * 400 + self.vectors.codes.nbytes
-
+from stores.embedded.parts import Mask, Part, PartCache, load
+from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, thread_part, ticket_part, user_part, vector_length
 
 Listed = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
-
-
-class PartCache:
-    """Parts by (tenant, part), as long as their version stands; the longest unused go first."""
-
-    def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
-        self._limit = limit_bytes
-        self._lock = threading.Lock()
-        self._parts: OrderedDict[tuple[UUID, int], Part] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: tuple[UUID, int], version: int, load: Callable[[], Part]) -> Part:
-        """The part at this version, loaded when it is not here."""
-        with self._lock:
-            held = self._parts.get(key)
-            if held is not None and held.version == version:
-                self._parts.move_to_end(key)
-                return held
-        part = load()
-        with self._lock:
-            self._drop(key)
-            self._parts[key] = part
-            self._bytes += part.byte_count
-            while self._bytes > self._limit and len(self._parts) > 1:
-                self._drop(next(iter(self._parts)))
-        return part
-
-    def clear(self) -> None:
-        """Forgets everything."""
-        with self._lock:
-            self._parts.clear()
-            self._bytes = 0
-
-    def _drop(self, key: tuple[UUID, int]) -> None:
-        held = self._parts.pop(key, None)
-        if held is not None:
-            self._bytes -= held.byte_count
+Scores = dict[int, float]
 
 
 def search(
@@ -127,7 +54,7 @@ def search(
 
 
 def _parts(connection: sqlite3.Connection, query: IndexQuery, cache: PartCache, dimensions: int) -> dict[int, Part]:
-    names = [*map(user_part, query.users), ORGANIZATION]
+    names = [*map(user_part, query.users), *map(thread_part, query.thread_ids), ORGANIZATION]
     if query.ticket_id is not None:
         names.append(ticket_part(query.ticket_id))
     marks = ", ".join("?" * len(names))
@@ -136,31 +63,13 @@ def _parts(connection: sqlite3.Connection, query: IndexQuery, cache: PartCache, 
         names,
     ).fetchall()
     return {
-        part: cache.get((query.tenant_id, part), version, lambda p=part, v=version: _load(connection, p, v, dimensions))
+        part: cache.get(
+            (query.tenant_id, part),
+            version,
+            lambda held, part=part, version=version: load(connection, part, version, dimensions, held),
+        )
         for part, version in found
     }
-
-
-def _load(connection: sqlite3.Connection, part: int, version: int, dimensions: int) -> Part:
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM doc WHERE part = ? ORDER BY rid",  # noqa: S608  a constant
-        (part,),
-    ).fetchall()
-    columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) or [()] * 13
-    rids, ids, row_versions, kinds, agents, outcomes, tags, *numbers = columns
-    return Part(
-        version=version,
-        rids=np.asarray(rids, dtype=np.int64),
-        ids=list(ids),  # pyright: ignore[reportArgumentType]  the column is a BLOB
-        row_versions=list(row_versions),  # pyright: ignore[reportArgumentType]  the column is an INTEGER
-        kinds=np.asarray(kinds, dtype=object),
-        agents=np.asarray(agents, dtype=object),
-        outcomes=np.asarray(outcomes, dtype=object),
-        tags=list(tags),  # pyright: ignore[reportArgumentType]  the column is TEXT
-        times=np.asarray(numbers[:4], dtype=np.int64).reshape(4, len(rids)),
-        lengths=np.asarray(numbers[4:], dtype=np.float32).reshape(2, len(rids)),
-        vectors=packing.load(connection, part, dimensions),
-    )
 
 
 def _visible(part: Part, query: IndexQuery) -> Mask:
@@ -213,9 +122,9 @@ def _positions(part: Part, wanted: Iterable[int]) -> list[int]:
 def _hit(part: Part, row: int, cosines: Scores, own: Scores, context: Scores) -> Hit:
     rid = int(part.rids[row])
     return Hit(
-        id=UUID(bytes=part.ids[row]),
+        id=UUID(bytes=part.labels[0, row]),
         kind=str(part.kinds[row]),
-        row_version=part.row_versions[row],
+        row_version=int(part.numbers[0, row]),
         cosine=cosines.get(rid),
         own_bm25=own.get(rid),
         context_bm25=context.get(rid),

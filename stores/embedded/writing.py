@@ -33,6 +33,11 @@ def ticket_part(ticket_id: str) -> str:
     return f"t{ticket_id}"
 
 
+def thread_part(thread_id: str) -> str:
+    """The part that holds what everybody in a shared thread may see, and what only this thread is about."""
+    return f"h{thread_id}"
+
+
 def token(part: int, term: str) -> str:
     """A term as the keyword lists of one part hold it."""
     return f"{part}_{term}"
@@ -137,9 +142,11 @@ def _part_name(row: IndexRow) -> str:
         return user_part(row.user_ref)
     if row.scope == "ticket":
         return ticket_part(row.scope_key)
+    if row.scope == "thread":
+        return thread_part(row.scope_key)
     if row.scope == "organization":
         return ORGANIZATION
-    # No question sees other scopes (a thread's state is asked by key), but they are listed and deleted like the rest.
+    # No question sees other scopes, but they are listed and deleted like the rest.
     return f"x{row.scope}:{row.scope_key}"
 
 

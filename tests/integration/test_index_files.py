@@ -15,6 +15,7 @@ import pytest
 from index_fixtures import Shelf, environment, unit
 from schemas.errors import BadSettings, Permanent
 from stores.embedded import EmbeddedIndex
+from stores.embedded.files import MAX_CONNECTIONS
 
 
 @pytest.fixture
@@ -119,7 +120,11 @@ def test_a_forked_child_reads_and_writes_beside_its_parent(folder: Path) -> None
     )
 
     ended = subprocess.run(
-        [sys.executable, "-c", script, str(folder)], check=False, env=environment(), capture_output=True, text=True
+        [sys.executable, "-c", script, str(folder)],
+        check=False,
+        env=environment(),
+        capture_output=True,
+        text=True,
     )
 
     assert ended.returncode == 0, ended.stderr
@@ -127,16 +132,31 @@ def test_a_forked_child_reads_and_writes_beside_its_parent(folder: Path) -> None
 
 def test_a_cached_part_is_read_again_after_another_process_wrote(folder: Path, index: EmbeddedIndex) -> None:
     shelf = Shelf(index)
-    shelf.put("里昂", vector=unit(1))
+    first = shelf.put("里昂", vector=unit(1))
     assert len(shelf.ask("里昂", unit(1))) == 1
 
     beside = EmbeddedIndex(folder, space="usem3:1")
     other = Shelf(beside, shelf.tenant_id)
     other.user = shelf.user
     second: UUID = other.put("里昂", vector=unit(1))
+    assert second in shelf.ask("里昂", unit(1))
+
+    other.put("巴黎", id=second, vector=unit(0, 1), row_version=2, kind="episode")
+    third = other.put("里昂", vector=unit(1))
+    beside.delete(other.tenant_id, [first])
     beside.close()
 
-    assert second in shelf.ask("里昂", unit(1))
+    assert set(shelf.ask("里昂")) == {third}
+    hit = shelf.ask("", unit(0, 1), kinds=["episode"])[second]
+    assert (hit.row_version, hit.kind, hit.cosine) == (2, "episode", pytest.approx(1.0, abs=0.001))
+
+
+def test_more_tenants_than_open_files_are_all_served(index: EmbeddedIndex) -> None:
+    shelves = [Shelf(index) for _ in range(MAX_CONNECTIONS + 4)]
+    rows = [shelf.put("里昂", vector=unit(1)) for shelf in shelves]
+
+    assert [set(shelf.ask("里昂", unit(1))) for shelf in shelves] == [{row} for row in rows]
+    assert [[found for found, _, _ in shelf.listed()] for shelf in shelves] == [[row] for row in rows]
 
 
 def _bytes(folder: Path) -> bytes:

@@ -69,7 +69,7 @@ def test_a_better_keyword_part_never_lowers_a_place(cosine: float, bm25: float) 
     worse = a_candidate("one", cosine=cosine, own_bm25=bm25, context_bm25=5.0)
     better = a_candidate("two", cosine=cosine, own_bm25=bm25 + 1, context_bm25=5.0)
 
-    ranked = rank([worse, better], now=NOON, policy=RankPolicy(min_cosine=0.0))
+    ranked = rank([worse, better], now=NOON, gated=False)
 
     assert ranked[0].candidate is better
 
@@ -97,6 +97,15 @@ def test_the_best_of_an_irrelevant_pool_is_no_answer() -> None:
     pool = [a_candidate(f"t{i}", cosine=0.1 + i / 100, own_bm25=0.3, context_bm25=0.2) for i in range(5)]
 
     assert rank(pool, now=NOON) == []
+
+
+def test_what_is_no_answer_by_itself_counts_beside_a_sure_one() -> None:
+    sure = a_candidate("sure", cosine=0.5, own_bm25=None, context_bm25=None)
+    weak = a_candidate("weak", cosine=0.3, own_bm25=None, context_bm25=None)
+    noise = a_candidate("noise", cosine=0.1, own_bm25=0.2, context_bm25=None)
+
+    assert rank([weak, noise], now=NOON) == []
+    assert [r.candidate.text for r in rank([noise, weak, sure], now=NOON)] == ["sure", "weak"]
 
 
 def test_a_rare_word_answers_even_in_a_small_collection() -> None:

@@ -11,7 +11,7 @@ import typer
 
 from schemas.errors import BadSettings
 from stores.settings import Settings, load_settings
-from workers import logs, presence, processes
+from workers import processes, serving
 from workers.speech import show, show_json, tell, tr
 from workers.supervisor import Supervisor
 
@@ -59,42 +59,22 @@ def up(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
 
 def worker(role: str = typer.Argument(help=" | ".join(processes.WORKERS))) -> None:
     """Runs one worker in the foreground."""
-    if role not in processes.WORKERS:
-        raise BadSettings(f"role: one of {', '.join(processes.WORKERS)}")
-    settings = load_settings()
-    _celery(settings, processes.celery_worker(settings, role))
+    raise typer.Exit(serving.serve_worker(load_settings(), role))
 
 
 def beat() -> None:
     """Runs beat in the foreground."""
-    settings = load_settings()
-    presence.announce_beat(settings.home)
-    _celery(settings, processes.celery_beat(settings))
+    serving.serve_beat(load_settings())
 
 
 def flower() -> None:
     """Runs Flower in the foreground, behind its password."""
-    settings = load_settings()
-    # Flower reads its password from the environment; a command line can be read by everybody.
-    os.environ["FLOWER_BASIC_AUTH"] = f"{settings.flower.user}:{processes.flower_password(settings)}"
-    _celery(settings, processes.celery_flower(settings))
+    serving.serve_flower(load_settings())
 
 
 def api() -> None:
     """Runs the HTTP API in the foreground."""
-    import uvicorn  # noqa: PLC0415 - only this command serves HTTP
-
-    settings = load_settings()
-    logs.configure(settings.workers.log_level)
-    uvicorn.run(
-        "api.app:create_app",
-        factory=True,
-        host=settings.api_host,
-        port=settings.api_port,
-        log_config=None,
-        access_log=False,  # its lines would hold users' names
-        timeout_graceful_shutdown=max(1, int(settings.workers.grace_seconds) - 1),
-    )
+    serving.serve_api(load_settings())
 
 
 def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
@@ -109,14 +89,6 @@ def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> No
         show_json({"revision": revision})
     else:
         show(tr(f"数据库已是 {revision}。", f"the database is at {revision}."))
-
-
-def _celery(settings: Settings, words: list[str]) -> None:
-    from celery.bin.celery import celery  # noqa: PLC0415 - only these commands need Celery
-
-    logs.configure(settings.workers.log_level)
-    logs.keep_celery_out(settings.workers.log_level)
-    celery(args=words, prog_name="celery")
 
 
 def _stop_on_signals(supervisor: Supervisor) -> None:

@@ -77,7 +77,7 @@ def _play(
         wrong = _exactly_once(counts, published, len(transcript.said), len(transcript.sessions))
         asking = time.monotonic()
         judged = tuple(_ask_all(settings, key, now, labels)) if transcript.source == "story" else ()
-        result = score(transcript.questions, labels, url=settings.url, key=key) if transcript.questions else None
+        result = _score(transcript, settings, key, labels)
         asked = time.monotonic() - asking
     finally:
         db.dispose()
@@ -158,6 +158,14 @@ def _exactly_once(counts: Progress, published: int, turns: int, sessions: int) -
 def _ask_all(settings: Settings, key: str, now: datetime, labels: dict[str, str]) -> Iterator[Judged]:
     for asked in QUESTIONS:
         yield ask(asked, url=settings.url, key=key, now=now, labels=labels)
+
+
+def _score(transcript: Transcript, settings: Settings, key: str, labels: dict[str, str]) -> Score | None:
+    """A file's own questions, asked for one of its speakers inside the thread that holds all of them."""
+    if not transcript.questions:
+        return None
+    first = transcript.said[0]
+    return score(transcript.questions, labels, user=first.user, thread=first.thread, url=settings.url, key=key)
 
 
 def _show(report: Report, console: Console, *, as_json: bool) -> None:

@@ -162,6 +162,7 @@ def _arrivals() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "event_id"),
     )
     op.create_index("ix_turns_session_order", "turns", ["session_ref", "at", "event_id"])
+    op.create_index("ix_turns_thread_order", "turns", ["tenant_id", "thread_id", "at", "event_id"])
     op.create_index("ix_turns_user_ref", "turns", ["user_ref"])
     op.create_index("ix_turns_window_id", "turns", ["window_id"])
     op.create_table(
@@ -205,6 +206,7 @@ def _work() -> None:
         sa.UniqueConstraint("tenant_id", "user_ref", "session_hash"),
     )
     op.create_index("ix_sessions_due", "sessions", ["due_at"])
+    op.create_index("ix_sessions_thread", "sessions", ["tenant_id", "thread_id"])
     op.create_index("ix_sessions_user_ref", "sessions", ["user_ref"])
     op.create_table(
         "windows",
