@@ -22,7 +22,7 @@ from afterturn.events import (
     canonical_bytes,
     parse_event,
 )
-from afterturn.masking import mask
+from afterturn.masking import mask, mask_json
 from memory.language import language_of
 from memory.windows import estimate_tokens
 from schemas.envelopes import enclose, enclose_json, keyed_hash
@@ -196,17 +196,6 @@ def observation_row(turn: Row, payload: bytes, keep_days: float) -> Row:
     }
 
 
-def masked(value: Any) -> Any:
-    """A JSON value with every secret in its texts masked; keys stay."""
-    if isinstance(value, str):
-        return mask(value)[0]
-    if isinstance(value, Mapping):
-        return {name: masked(part) for name, part in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [masked(part) for part in cast("list[Any]", value)]
-    return value
-
-
 def offset_minutes(at: datetime) -> int:
     """The zone offset that the time came with, in minutes."""
     offset = at.utcoffset()
@@ -233,7 +222,7 @@ def _spoken(event: Event, key_agent: str | None) -> tuple[Row | None, bytes | No
         "role": role,
         "name": None if own is None or own.name is None else enclose(mask(own.name)[0]),
         "content": enclose("" if is_payload else content),
-        "tool": None if tool is None else enclose_json(masked(tool.model_dump(exclude_none=True, mode="json"))),
+        "tool": None if tool is None else enclose_json(mask_json(tool.model_dump(exclude_none=True, mode="json"))[0]),
         "tool_ok": None if tool is None else tool.ok,
         "procedure_name": None if procedure is None else procedure.name,
         "procedure_version": None if procedure is None else procedure.version,

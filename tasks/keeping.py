@@ -19,16 +19,17 @@ from afterturn.events import (
     TicketClosedEvent,
 )
 from afterturn.ids import uuid7
+from afterturn.masking import mask_json
 from memory.procedures import OutcomeView, stats
 from schemas.delivery import EventState
 from schemas.envelopes import enclose_json
 from schemas.tables import ProcedureOutcome, StatePatch, User
-from stores import judgements, procedures, sessions, turns, working
+from stores import judgements, outbox, procedures, sessions, turns, working
 from stores.policies import Policies
 from stores.procedures import Rates
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
-from tasks.arrivals import Kept, Placed, Row, masked, observation_row, turn_row
+from tasks.arrivals import Kept, Placed, Row, observation_row, turn_row
 
 
 def first_state(kept: Kept, user: User) -> EventState:
@@ -161,7 +162,7 @@ class Keeping:
             scope=event.scope,
             scope_key=keys[event.scope] or "",
             at=placed.at,
-            patch=enclose_json(masked(event.patch)),
+            patch=enclose_json(mask_json(event.patch)[0]),
         )
 
     def _count_outcome(self, event: ProcedureOutcomeEvent, placed: Placed, user_ref: UUID, session_ref: UUID) -> None:
@@ -182,7 +183,17 @@ class Keeping:
             weight=1.0,
             at=placed.at,
         )
-        procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7)
+        if procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7):
+            # A procedure is the organisation's: nobody's erasure moves its generation.
+            outbox.owe(
+                self.session,
+                tenant=version.tenant_id,
+                user=version.tenant_id,
+                kind="procedure",
+                record_id=version.id,
+                row_version=version.row_version,
+                generation=0,
+            )
 
     def _rates(self, outcomes: Sequence[ProcedureOutcome]) -> Rates:
         views = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from afterturn.events import parse_event
 from schemas.envelopes import disclose
-from tasks.arrivals import Kept, Refusal, TimePolicy, Unread, judge, masked, offset_minutes, place
+from tasks.arrivals import Kept, Refusal, TimePolicy, Unread, judge, offset_minutes, place
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 POLICY = TimePolicy(ahead_seconds=120, offset_seconds=2)
@@ -103,12 +103,6 @@ def test_a_refusal_names_the_field_and_never_the_value():
 @pytest.mark.parametrize("rubbish", [None, 7, [], "text", {"event_id": 3}, {"kind": {}}, {"v": "1"}])
 def test_rubbish_is_refused_whatever_its_shape(rubbish: object):
     assert isinstance(judge(rubbish, Key(), parks=True), Refusal)
-
-
-def test_secrets_are_masked_at_any_depth():
-    value = {"a": ["password is hunter2!", 3, {"b": "fine"}]}
-
-    assert masked(value) == {"a": ["password is [secret:password]!", 3, {"b": "fine"}]}
 
 
 @pytest.mark.parametrize(("hours", "minutes"), [(8, 480), (-3.5, -210), (0, 0)])
