@@ -49,7 +49,7 @@ _COMPANY_IS = re.compile(
     r"^(?:我(?:们)?(?:的)?|本人)?(?:公司|单位|东家|雇主|工作单位)(?:是|叫|：|:|就是)\s*(?P<v>[^，]{2,14})$"
 )
 _QUIT = re.compile(
-    r"^(?:(?:已经|早就|刚刚?|上个?月|上周|去年|今年|最近|前(?:阵子|不久|段时间)|昨天|前天|终于|[一二三四五六七八九十\d]+月份?)*)从\s*(?P<v>[^，]{2,14}?)(?:离职|辞职|离开|毕业|裸辞|退休|跳槽|出来|走人|跑路)(?:了)?(?:(?:到|去|来)(?:了)?(?P<to>[^，]{2,14}?))?(?:了)?$"
+    r"^(?:(?:已经|早就|刚刚?|上个?月|上周|去年|今年|最近|前(?:阵子|不久|段时间)|昨天|前天|终于|[一二三四五六七八九十\d]+月份?)*)从\s*(?P<v>[^，]{2,14}?)(?:离职|辞职|离开|裸辞|退休|跳槽|出来|走人|跑路)(?:了)?(?:(?:到|去|来)(?:了)?(?P<to>[^，]{2,14}?))?(?:了)?$"
 )
 _LEFT = re.compile(
     r"^(?:已经|早就|刚|刚刚|上个?月|上周|去年|今年|最近|终于)*(?:离开了?|被(?P<w>[^，]{2,10}?)(?:裁|辞退|开除|优化)(?:掉)?|辞(?:掉|去)了?(?:在)?)\s*(?P<v>[^，]{2,14}?)(?:的工作|的职位)?(?:了)?$|^(?:已经|早就|现在)*不(?:再)?在\s*(?P<n>[^，]{2,14}?)(?:上班|工作|干|做|任职|待|那边)*了$"
@@ -98,23 +98,17 @@ def _name(clause: Clause) -> Iterator[Finding]:
         if match and "是" in match[0][-1:] and not re.search(r"名|姓", match[0]):
             match = None
         call = _CALL_ME.search(whole.text)
-        if match and (found := values.person(whole.tail(match.end()), sure="名字" in match[0] or "昵称" in match[0])):
-            yield _finding(clause, "name", found, "+")
-        elif (
+        if (match and (found := values.person(whole.tail(match.end()), sure="名字" in match[0] or "昵称" in match[0]))) or (
             call
             and not re.search(r"别|不要|不用", whole.text[: call.end()])
             and (found := values.person(whole.tail(call.end()), sure=True))
-        ):
-            yield _finding(clause, "name", found, "+")
-        elif (
+        ) or (
             (match := _I_AM.match(whole.text))
             and (found := values.person(whole.tail(match.end()), sure=False))
             and found.end == whole.end
-        ):
-            yield _finding(clause, "name", found, "+")
-        elif re.match(r"[\u4e00-\u9fff]{2,4}本人$", whole.text) and (
+        ) or (re.match(r"[\u4e00-\u9fff]{2,4}本人$", whole.text) and (
             found := values.person(Piece(whole.text[:-2], whole.start), sure=False)
-        ):
+        )):
             yield _finding(clause, "name", found, "+")
     elif match := re.match(r"(?:的)?(?:名字)?(?:叫做?|名叫)\s*", body.text):
         if match[0] and (found := values.person(body.tail(match.end()), sure=True)):
@@ -137,8 +131,8 @@ def _age(clause: Clause) -> Iterator[Finding]:
     led = re.match(r"(?:今年|现在|年龄|已经|刚满)", match[0])
     number = match["v"]
     if not match["unit"] and not (
-        led
-        and "今年" in match[0]
+        (led
+        and "今年" in match[0])
         or "年龄" in match[0]
         or (clause.whole.text.startswith("我") and body.text == number and number.isdigit() and 14 <= int(number) <= 90)
     ):
@@ -166,8 +160,8 @@ def _city(clause: Clause) -> Iterator[Finding]:
             yield from _move(clause, inner, match)
         return
     if (
-        past
-        and (match := _LIVED.search(inner.text))
+        (past
+        and (match := _LIVED.search(inner.text)))
         or (match := re.match(r"(?:我)?在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过)", inner.text))
     ):
         if found := values.place(_part(inner, match, "v")):

@@ -20,7 +20,7 @@ _REACH = re.compile(
 )
 _PREFER = re.compile(
     rf"(?:prefer|rather)\s+(?:(?:to\s+)?(?:be\s+(?:contacted|reached|notified|updated)\s+(?:by|via|on|through|over)|(?:have\s+)?(?:get|receive|communicate|talk|chat|keep in touch|correspond|hear from you)(?:\s+(?:things|updates|news|messages|everything))?\s*(?:by|via|on|through|over|in)?)\s+)?(?:an?\s+)?(?P<v>{_CHANNEL})\b(?!\s+(?:with|my|your))"
-    rf"(?P<rest>(?:\s*,?\s*(?:over|to|rather than|instead of|and not|not)\s+(?:by\s+)?(?:the\s+|a\s+|getting\s+)?(?P<w>{_CHANNEL})\b)?)",
+    rf"(?P<rest>(?:\s*,?\s*(?:rather than|instead of|and not|not)\s+(?:by\s+)?(?:the\s+|a\s+|getting\s+)?(?P<w>{_CHANNEL})\b)?)",
     re.IGNORECASE,
 )
 _BEST_WAY = re.compile(

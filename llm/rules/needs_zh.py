@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from llm.rules import values_zh as values
 from llm.rules.clauses_zh import Clause
-from llm.rules.finding import USER, Finding, Piece
+from llm.rules.finding import USER, Finding
 from memory.amounts import find_amounts
 from memory.codes import CONTACT, LANGUAGE, code_of
 from memory.dates import find_times

@@ -238,7 +238,7 @@ def _liking(clause: Clause) -> Iterator[Finding]:
         return
     if state == "holds":
         yield from _positive(clause)
-    elif state == "not" or state == "cannot":
+    elif state in {"not", "cannot"}:
         if state == "not" and (match := _NOT_LIKE.match(body.text)):
             yield from _tastes(clause, "likes", body.tail(match.end()), "-")
         elif (match := (_EAT if state == "not" else _CONSUMED).match(body.text)) and not _FREQUENCY_END.search(

@@ -275,7 +275,7 @@ def person(text: Piece, *, sure: bool) -> Piece | None:
         return None
     first = word[0].split()[0]
     rest = text.text[len(first) :]
-    if (first in NAMES and first not in NOT_NAMES or (sure and first not in NOT_NAMES and len(first) > 2)) and (
+    if ((first in NAMES and first not in NOT_NAMES) or (sure and first not in NOT_NAMES and len(first) > 2)) and (
         _NAME_STOP.match(rest)
     ):
         return Piece(first, text.start)

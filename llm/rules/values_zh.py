@@ -76,7 +76,7 @@ def _is_name(name: str, *, sure: bool) -> bool:
         return True
     if name in PLACE_SET or name[0] not in SURNAMES or len(name) > 3:
         return False
-    return sure and name[-1] not in "的了过吗呢吧" or name[-1] not in _NAME_ENDINGS
+    return (sure and name[-1] not in "的了过吗呢吧") or name[-1] not in _NAME_ENDINGS
 
 
 def place(text: Piece) -> Piece | None:
