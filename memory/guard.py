@@ -28,7 +28,8 @@ def flags(text: str) -> tuple[Flag, ...]:
     """Every flagged part, in order, each (place, code) once.
 
     Shape: places count characters of `text` as given. A flag covers its sentence, a special category its clause, a
-    secret itself. A payload that decodes to something flagged is `encoded_payload`. Repeat: the same flags.
+    secret itself, `no_store` the whole text. A payload that decodes to something flagged is `encoded_payload`.
+    Repeat: the same flags.
     """
     seen = views(text)
     sentences = _Parts(text, _SENTENCE_END)
@@ -62,12 +63,15 @@ class _Parts:
 
 
 def _by_rules(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
+    whole = (0, len(sentences.text))
     for view in seen:
         for rule in RULES:
             for found in rule.pattern.finditer(view.text):
                 if found.end() > found.start():
                     start, end = _trimmed(view, found.start(), found.end())
-                    yield Flag(*sentences.around(*view.origin(start, end)), rule.code, rule.action)
+                    place = sentences.around(*view.origin(start, end))
+                    # "This is not to be kept" speaks of what was said before it as well.
+                    yield Flag(*(whole if rule.code == "no_store" else place), rule.code, rule.action)
 
 
 def _specials(text: str, view: View) -> Iterator[Flag]:
