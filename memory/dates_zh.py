@@ -131,7 +131,7 @@ ZH_RULES: tuple[Rule, ...] = (
     _rule(r"(?<![去今明前后\d每])年(?P<edge>初|底|末)", _year_edge),
     _rule(rf"(?<![\d年上下个])(?P<month>{ZH_NUMBER})月(?P<day>{ZH_NUMBER})[日号]{_AT}", _month_day),
     _rule(r"(?<![\d年上下个一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?:份|(?P<edge>初|中旬?|底|末))?(?![\d一二三四五六七八九十])", _month_alone),
-    _rule(rf"(?P<number>{ZH_NUMBER}|半){_UNITS}(?:之|以)?(?P<side>前|后)(?!悔|来|面|天|年)", lambda said, match: _distance_of(said, match)),
+    _rule(rf"(?P<number>{ZH_NUMBER}|半){_UNITS}(?:之|以)?(?P<side>前|后)(?!悔|来|面|天|年)", _distance_of),
     _rule(rf"(?P<holiday>{_HOLIDAYS})", _holiday),
 )  # fmt: skip
 

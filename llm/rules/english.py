@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from llm.rules import identity_en, needs_en, taste_en
 from llm.rules.clauses_en import JOKING, clauses
 from llm.rules.finding import Finding
 from llm.rules.masking import masked
-from memory.dates import find_times
+from llm.rules.timing import timed
 
 
 def findings(text: str) -> list[Finding]:
@@ -19,16 +17,12 @@ def findings(text: str) -> list[Finding]:
     parts = list(clauses(same))
     found: list[Finding] = []
     for clause in parts:
-        for finder in (identity_en.find, taste_en.find, needs_en.find):
-            found += [_timed(finding, same) for finding in finder(clause, same)]
+        needs = list(needs_en.find(clause, same))
+        # "I prefer email" is a channel, not a taste.
+        reached = any(finding.key in {"contact", "language"} for finding in needs)
+        tastes = [] if reached else taste_en.find(clause, same)
+        found += [timed(finding, clause.piece) for finding in (*identity_en.find(clause, same), *tastes, *needs)]
     found += needs_en.find_budgets(parts, found)
     found += taste_en.find_topic(same, 0)
     found += needs_en.find_other(same, 0, found)
     return found
-
-
-def _timed(finding: Finding, text: str) -> Finding:
-    if finding.when is not None:
-        return finding
-    times = find_times(text[finding.start : finding.end + 40].split(". ", maxsplit=1)[0])
-    return replace(finding, when=times[0].text) if times else finding

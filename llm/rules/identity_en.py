@@ -70,7 +70,7 @@ _SPEAK = re.compile(
     r"speaks?\s+(?:(?:fluent|native|some|good|both|only|a (?:little|bit of)|conversational|fluently)\s+)*(?P<v>[A-Z][a-z]+(?:(?:\s*,\s*|\s+and\s+|,\s+and\s+)[A-Z][a-z]+)*)"
 )
 _MY = re.compile(
-    r"^(?:my|the)\s+(?:(?:full|first|last|real|actual|given|current|new|current job|official)\s+)?(?P<key>name|age|job|job title|occupation|profession|employer|company|workplace|home ?town|home|city|location|birthday|date of birth|pronouns|role|nickname|address|wife's name|title|time ?zone)\s*(?:is\s+(?:now\s+|actually\s+|spelled\s+)?|'s\s+|:\s*|=\s*|\s+should be\s+)(?:(?P<not>not)\s+)?",
+    r"^(?:my|the)\s+(?:(?:full|first|last|real|actual|given|current|new|current job|official)\s+)?(?P<key>name|age|job|job title|occupation|profession|employer|company|workplace|home ?town|home|city|location|birthday|date of birth|pronouns|role|nickname|address|wife's name|title|time ?zone)s?\s*(?:is\s+(?:now\s+|actually\s+|spelled\s+)?|'s\s+|(?<=s)\s+(?=[A-Z])|:\s*|=\s*|\s+should be\s+)(?:(?P<not>not)\s+)?",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -78,8 +78,11 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _CALL_ME = re.compile(
-    r"^(?:(?:please|pls|just|you can|you may|feel free to|everyone|everybody|people|friends|my friends|they|most people|folks)\s+(?:just\s+)?)*calls?\s+me\s+(?=[A-Z]|[a-z]+)|^i\s+go\s+by\s+(?:the name (?:of )?)?|^(?:this is|it's|it is)\s+(?=[A-Z][a-z]+\s*(?:speaking|here|again|from|calling|writing|$|[,.]))",
+    r"^(?:(?:please|pls|just|you can|you may|feel free to|everyone|everybody|people|friends|my friends|they|most people|folks)\s+(?:just\s+)?)*calls?\s+me\s+(?=[A-Z]|[a-z]+)|^i\s+go\s+by\s+(?:the name (?:of )?)?",
     re.IGNORECASE,
+)
+_SPEAKING = re.compile(
+    r"^(?:[Tt]his is|[Ii]t's|[Ii]t is)\s+(?=(?:[A-Z][a-z'-]+\s*){1,3}(?:speaking|here|again|from|calling|writing|at|with)\b)"
 )
 _HERE = re.compile(r"^(?P<v>[A-Z][a-z]+(?:\s[A-Z][a-z]+)?)\s+here\b", 0)
 _CALL_TIMES = re.compile(
@@ -128,6 +131,7 @@ def _being(clause: Clause) -> Iterator[Finding]:
             and (found := values.person(body, sure=False))
         ):
             yield _finding(clause, "name", found, "+")
+            yield from _age_after(clause, found)
             return
         if (age := _age(body, clause.subject != USER)) is not None:
             yield _finding(clause, "age", age, "+")
@@ -161,6 +165,15 @@ def _being(clause: Clause) -> Iterator[Finding]:
         and (company := values.employer(body.tail(match.end())))
     ):
         yield _finding(clause, "company", company, "retract")
+
+
+def _age_after(clause: Clause, name: Piece) -> Iterator[Finding]:
+    """`I'm Ann Lee, 52, from ...`."""
+    match = re.match(
+        r"\s*,\s*(?P<age>[1-9]\d)(?=\s*(?:$|,|and\b|from\b|years?\b))", clause.whole.text[name.end - clause.start :]
+    )
+    if match:
+        yield _finding(clause, "age", Piece(match["age"], name.end + match.start("age")), "+")
 
 
 _KINDS = frozenset({"student", "model", "guard", "officer"})
@@ -226,7 +239,7 @@ def _working(clause: Clause) -> Iterator[Finding]:
     body, op = clause.body, _OPS.get(clause.state)
     if re.match(r"(?i)we\b", clause.whole.text):
         return
-    if clause.state == "holds" and (match := _LEFT.match(body.text)):
+    if (clause.state == "holds" or (clause.copula and clause.state == "was")) and (match := _LEFT.match(body.text)):
         if company := values.employer(body.tail(match.end())):
             yield _finding(clause, "company", company, "retract", cue=True)
         return
@@ -305,8 +318,13 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
     label = _MY.match(whole.text) or _LABEL.match(whole.text)
     if label and not label.groupdict().get("not"):
         yield from _labelled(clause, label["key"].lower(), whole.tail(label.end()))
+    elif (
+        label is None and (match := _SPEAKING.match(whole.text)) and not text[: clause.start].strip(" ,.!hiHIeElLoOyY")
+    ):
+        if found := values.person(whole.tail(match.end()), sure=False):
+            yield _finding(clause, "name", found, "+", subject=USER)
     elif label is None and (match := _CALL_ME.match(whole.text)) and not _CALL_TIMES.match(whole.text[match.end() :]):
-        if found := values.person(whole.tail(match.end()), sure=not match[0].lower().startswith("this is")):
+        if found := values.person(whole.tail(match.end()), sure=True):
             yield _finding(clause, "name", found, "+", subject=USER)
     elif (
         (match := _HERE.match(whole.text))

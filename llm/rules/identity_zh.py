@@ -32,7 +32,7 @@ _LIVE = re.compile(
     re.IGNORECASE,
 )
 _IN_LIVE = re.compile(
-    r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了[^，]*酒店)))"
+    r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了(?![^，]*了$)|了[^，]*酒店)))"
 )
 _MOVED = re.compile(
     r"(?:从(?P<from>[^，]{2,12}?))?(?:搬家?|迁|移居|移民|调|搬回|搬迁)(?:到|去|来|至|回)?(?:了)?\s*(?P<to>[^，]{2,16})"
@@ -40,7 +40,7 @@ _MOVED = re.compile(
 _LEFT_CITY = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:住|在)(?:在)?\s*(?P<v>[^，]{2,10}?)(?:住|生活)?了$")
 _LIVED = re.compile(r"在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过|住了|生活了|定居过|住(?=$))")
 _WORK = re.compile(
-    r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>工作|上班|任职|就职|供职|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的|了[^，]*|过[^，]*|[^，]{0,6})?$"
+    r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>上过班|工作过|干过|待过|实习过|工作|上班|任职|就职|供职|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的|了[^，]*|过[^，]*|[^，]{0,6})?$"
 )
 _AT = re.compile(
     r"^(?:现在|目前|一直|刚|也|还)*(?:就职于|供职于|任职于|受雇于|服务于|效力于|入职(?:了|于)?|加入(?:了)?|跳槽(?:到|去)(?:了)?|进(?:了|入)|(?:换|转)到(?:了)?)\s*(?P<v>[^，]{2,16}?)(?:公司)?(?:(?:做|当|担任|任|，做)(?P<job>[^，]{2,14}))?(?:了|工作|上班)?$"
@@ -49,7 +49,7 @@ _COMPANY_IS = re.compile(
     r"^(?:我(?:们)?(?:的)?|本人)?(?:公司|单位|东家|雇主|工作单位)(?:是|叫|：|:|就是)\s*(?P<v>[^，]{2,14})$"
 )
 _QUIT = re.compile(
-    r"^(?:(?:已经|早就|刚刚?|上个?月|上周|去年|今年|最近|前(?:阵子|不久|段时间)|昨天|前天|终于|[一二三四五六七八九十\d]+月份?)*)从\s*(?P<v>[^，]{2,14}?)(?:离职|辞职|离开|毕业|裸辞|退休|跳槽|出来|走人|跑路)(?:了)?(?:(?:到|去|来)(?:了)?(?P<to>[^，]{2,14}?))?(?:了)?$"
+    r"^(?:(?:已经|早就|刚刚?|上个?月|上周|去年|今年|最近|前(?:阵子|不久|段时间)|昨天|前天|终于|[一二三四五六七八九十\d]+月份?)*)从\s*(?P<v>[^，]{2,14}?)(?:离职|辞职|离开|裸辞|退休|跳槽|出来|走人|跑路)(?:了)?(?:(?:到|去|来)(?:了)?(?P<to>[^，]{2,14}?))?(?:了)?$"
 )
 _LEFT = re.compile(
     r"^(?:已经|早就|刚|刚刚|上个?月|上周|去年|今年|最近|终于)*(?:离开了?|被(?P<w>[^，]{2,10}?)(?:裁|辞退|开除|优化)(?:掉)?|辞(?:掉|去)了?(?:在)?)\s*(?P<v>[^，]{2,14}?)(?:的工作|的职位)?(?:了)?$|^(?:已经|早就|现在)*不(?:再)?在\s*(?P<n>[^，]{2,14}?)(?:上班|工作|干|做|任职|待|那边)*了$"
@@ -62,6 +62,9 @@ _JOB_LABEL = re.compile(
 )
 _JOB_PIECE = re.compile(r"^(?:[980]\d后|单身|普通|一枚|一名|一个|\d+岁)*(?P<v>[\u4e00-\u9fffA-Za-z]{2,10})一枚$")
 _NO_JOB = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:是|做|当|干|从事)\s*(?P<v>[^，]{2,12}?)(?:这一?行)?了$")
+_FIELD = re.compile(
+    r"^(?:(?:现在|目前|一直|主要|已经|早就)*)(?P<no>不(?:再)?)?(?:是)?(?:做|搞|干|从事)(?P<v>销售|财务|运营|设计|开发|测试|外贸|电商|行政|人事|采购|市场|审计|软件开发|前端开发|后端开发|数据分析|新媒体|新媒体运营|建筑设计|室内设计|平面设计|金融|教育|法务|公关|物流|培训|咨询|量化|算法|自媒体|直播)(?:的|工作|这一?行|方面的(?:工作)?)?(?P<over>了)?$"
+)
 _GENDER = re.compile(
     r"^(?:是(?:一?个|位|名)?)?(?:\d{1,3}岁(?:的)?)?(?P<v>女生|男生|女性|男性|女的|男的|女孩子?|男孩子?|妹子)$|^性别(?:是|：|:)?(?P<w>男|女)$"
 )
@@ -95,23 +98,17 @@ def _name(clause: Clause) -> Iterator[Finding]:
         if match and "是" in match[0][-1:] and not re.search(r"名|姓", match[0]):
             match = None
         call = _CALL_ME.search(whole.text)
-        if match and (found := values.person(whole.tail(match.end()), sure="名字" in match[0] or "昵称" in match[0])):
-            yield _finding(clause, "name", found, "+")
-        elif (
+        if (match and (found := values.person(whole.tail(match.end()), sure="名字" in match[0] or "昵称" in match[0]))) or (
             call
             and not re.search(r"别|不要|不用", whole.text[: call.end()])
             and (found := values.person(whole.tail(call.end()), sure=True))
-        ):
-            yield _finding(clause, "name", found, "+")
-        elif (
+        ) or (
             (match := _I_AM.match(whole.text))
             and (found := values.person(whole.tail(match.end()), sure=False))
             and found.end == whole.end
-        ):
-            yield _finding(clause, "name", found, "+")
-        elif re.match(r"[\u4e00-\u9fff]{2,4}本人$", whole.text) and (
+        ) or (re.match(r"[\u4e00-\u9fff]{2,4}本人$", whole.text) and (
             found := values.person(Piece(whole.text[:-2], whole.start), sure=False)
-        ):
+        )):
             yield _finding(clause, "name", found, "+")
     elif match := re.match(r"(?:的)?(?:名字)?(?:叫做?|名叫)\s*", body.text):
         if match[0] and (found := values.person(body.tail(match.end()), sure=True)):
@@ -134,8 +131,8 @@ def _age(clause: Clause) -> Iterator[Finding]:
     led = re.match(r"(?:今年|现在|年龄|已经|刚满)", match[0])
     number = match["v"]
     if not match["unit"] and not (
-        led
-        and "今年" in match[0]
+        (led
+        and "今年" in match[0])
         or "年龄" in match[0]
         or (clause.whole.text.startswith("我") and body.text == number and number.isdigit() and 14 <= int(number) <= 90)
     ):
@@ -163,8 +160,8 @@ def _city(clause: Clause) -> Iterator[Finding]:
             yield from _move(clause, inner, match)
         return
     if (
-        past
-        and (match := _LIVED.search(inner.text))
+        (past
+        and (match := _LIVED.search(inner.text)))
         or (match := re.match(r"(?:我)?在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过)", inner.text))
     ):
         if found := values.place(_part(inner, match, "v")):
@@ -222,14 +219,14 @@ def _work(clause: Clause) -> Iterator[Finding]:
     if match := _AT.match(inner.text):
         yield from _at(clause, inner, match, op)
     elif match := _WORK.match(inner.text):
-        if re.match(r"过", match["rest"] or ""):
+        if "过" in match["verb"] or re.match(r"过", match["rest"] or ""):
             op = "past"
         yield from _at(clause, inner, match, op)
 
 
 def _at(clause: Clause, inner: Piece, match: re.Match[str], op: Polarity) -> Iterator[Finding]:
     found = values.employer(_part(inner, match, "v"))
-    if found and not re.search(r"群|党|俱乐部|比赛|会议|直播间|购物车|房间|页面|决赛|医院$", found.text):
+    if found and not re.search(r"群|党|俱乐部|比赛|会议|直播间|购物车|房间|页面|决赛", found.text):
         yield _finding(clause, "company", found, op, end=inner.start + match.end())
     if match["job"]:
         job = _part(inner, match, "job")
@@ -242,10 +239,30 @@ def _job(clause: Clause) -> Iterator[Finding]:
     if match := _NO_JOB.match(body.text):
         if found := values.occupation(_part(body, match, "v")):
             yield _finding(clause, "job", found, "retract", end=clause.whole.end)
-        return
+            return
     past = PAST.match(body.text)
     inner = body.tail(past.end()) if past else body
     op: Polarity = "past" if past else "+"
+    whole = clause.whole
+    if (
+        clause.dropped
+        and clause.subject == USER
+        and clause.sentence.strip().startswith(("我", "本人"))
+        and whole.start > 0
+        and re.fullmatch(r"[\u4e00-\u9fff]{2,8}", whole.text)
+    ):
+        if (
+            (found := values.occupation(whole))
+            and found.text == whole.text
+            and not re.search(r"客服|前台|测试|产品|老板|经理$", found.text)
+        ):
+            yield _finding(clause, "job", found, "+")
+        return
+    if (match := _FIELD.match(inner.text)) is not None and bool(match["no"]) == bool(match["over"]):
+        yield _finding(
+            clause, "job", _part(inner, match, "v"), "retract" if match["over"] else op, end=clause.whole.end
+        )
+        return
     if (match := _JOB_PIECE.match(clause.whole.text)) and clause.dropped and clause.subject == USER:
         if found := values.occupation(_part(clause.whole, match, "v")):
             yield _finding(clause, "job", found, op)
@@ -262,6 +279,8 @@ def _job(clause: Clause) -> Iterator[Finding]:
         return
     if (
         clause.dropped
+        and not past
+        and not re.search(r"现在|目前|如今", clause.sentence)
         and inner.text.startswith("是")
         and not clause.sentence.strip().startswith(("我", "本人"))
         and clause.subject == USER

@@ -15,12 +15,12 @@ from schemas.drafts import Polarity
 _CHANNEL = r"(?:e-?mails?|phone(?: calls?)?|telephone|calls?|texts?|text messages?|sms|whatsapp|wechat|telegram|signal|slack|teams|zoom|video calls?|live chat|chat|post|letters?|mail)"
 _REACH = re.compile(
     rf"^(?:please\s+|pls\s+|plz\s+|just\s+|always\s+|only\s+|kindly\s+|you\s+can\s+(?:always\s+|only\s+|best\s+)?|it's\s+(?:best|better|easier)\s+to\s+|better\s+to\s+|feel free to\s+|in (?:the )?future,?\s+|from now on,?\s+|going forward,?\s+)*"
-    rf"(?:contact|reach(?:\s+out\s+to)?|get\s+(?:hold\s+of|in\s+touch\s+with)|write\s+to|message|notify|update|send\s+(?:me\s+)?(?:updates|notifications|news|information|everything|messages)|keep\s+me\s+(?:updated|posted|informed)|get back to|reply to|respond to|inform|talk to|communicate with)(?:\s+(?:me|us))?\s+(?:only\s+|just\s+|instead\s+|best\s+|directly\s+|back\s+)?(?:by|via|on|through|over|using|with|in|at my)\s+(?:my\s+)?(?P<v>{_CHANNEL})\b",
+    rf"(?:contact|ping|dm|reach(?:\s+out\s+to)?|get\s+(?:hold\s+of|in\s+touch\s+with)|write\s+to|message|notify|update|send\s+(?:me\s+)?(?:updates|notifications|news|information|everything|messages)|keep\s+me\s+(?:updated|posted|informed)|get back to|reply to|respond to|inform|talk to|communicate with)(?:\s+(?:me|us))?\s+(?:only\s+|just\s+|instead\s+|best\s+|directly\s+|back\s+)?(?:by|via|on|through|over|using|with|in|at my)\s+(?:my\s+)?(?P<v>{_CHANNEL})\b",
     re.IGNORECASE,
 )
 _PREFER = re.compile(
     rf"(?:prefer|rather)\s+(?:(?:to\s+)?(?:be\s+(?:contacted|reached|notified|updated)\s+(?:by|via|on|through|over)|(?:have\s+)?(?:get|receive|communicate|talk|chat|keep in touch|correspond|hear from you)(?:\s+(?:things|updates|news|messages|everything))?\s*(?:by|via|on|through|over|in)?)\s+)?(?:an?\s+)?(?P<v>{_CHANNEL})\b(?!\s+(?:with|my|your))"
-    rf"(?P<rest>(?:\s*,?\s*(?:over|to|rather than|instead of|and not|not)\s+(?:by\s+)?(?:the\s+|a\s+|getting\s+)?(?P<w>{_CHANNEL})\b)?)",
+    rf"(?P<rest>(?:\s*,?\s*(?:rather than|instead of|and not|not)\s+(?:by\s+)?(?:the\s+|a\s+|getting\s+)?(?P<w>{_CHANNEL})\b)?)",
     re.IGNORECASE,
 )
 _BEST_WAY = re.compile(
@@ -44,9 +44,10 @@ _GENERAL = re.compile(
     re.IGNORECASE,
 )
 _DO_NOT_REACH = re.compile(
-    rf"^(?:(?:and|but|so)\s+)?(?:please\s+|pls\s+|just\s+)*(?:don'?t|do\s+not|never|stop|no\s+more|quit|avoid|no)\s+(?:ever\s+)?(?:(?P<v>e-?mail|text|message|whatsapp|call|phone|ring|slack|dm)(?:ing)?\s+(?:me|us)|(?:(?:contact|reach|messag|writ|notify|reply)(?:ing|e)?\s*(?:to\s+)?(?:me\s+|us\s+)?(?:by|via|on|through|over)|use|giv(?:e|ing) me|send(?:ing)? me|mak(?:e|ing))\s+(?:any\s+|the\s+|a\s+)?(?P<w>{_CHANNEL})|(?P<x>phone\s+calls?|calls|texts|emails|text messages|sms))\b(?P<rest>.*)$",
+    rf"^(?:(?:and|but|so)\s+)?(?:please\s+|pls\s+|just\s+)*(?:don'?t|do\s+not|never|stop|no\s+more|quit|avoid|no)\s+(?:ever\s+)?(?:(?P<v>e-?mail|text|message|whatsapp|call|phone|ring|slack|dm)(?:ing)?(?:\s+(?:me|us)|(?=\s*$))|(?:(?:contact|reach|messag|writ|notify|reply)(?:ing|e)?\s*(?:to\s+)?(?:me\s+|us\s+)?(?:by|via|on|through|over)|use|giv(?:e|ing) me|send(?:ing)? me|mak(?:e|ing))\s+(?:any\s+|the\s+|a\s+)?(?P<w>{_CHANNEL})|(?P<x>phone\s+calls?|calls|texts|emails|text messages|sms))\b(?P<rest>.*)$",
     re.IGNORECASE,
 )
+_PLAINLY = re.compile(r"^(?:please|just|only)\s+(?P<v>email|text|message)$", re.IGNORECASE)
 _NOT_BY = re.compile(
     rf"(?:^|,\s*|\s)(?:and\s+|but\s+)?(?P<q>(?:not|never|rather than|instead of|no|don't)\s+(?:by\s+|via\s+|on\s+|over\s+|through\s+|use\s+|the\s+)*(?P<v>{_CHANNEL}))\b(?=\s*(?:$|[,.;!]|please\b|calls?\b))",
     re.IGNORECASE,
@@ -90,15 +91,26 @@ _TIME_ZONE = re.compile(
     re.IGNORECASE,
 )
 _NEED = re.compile(
-    r"(?:need|needs|require|requires|looking\s+for|searching\s+for|in\s+search\s+of|shopping\s+for|in\s+the\s+market\s+for|after|'d\s+like|would\s+like|want|'d love|would love|looking to (?:buy|get|purchase|rent|book|order|find)|want\s+to\s+(?:buy|get|purchase|order|book|rent|find)|need\s+to\s+(?:buy|get|purchase|order|book|rent|find|receive)|trying\s+to\s+(?:find|buy|get|book)|(?:'d|would)\s+like\s+to\s+(?:buy|get|purchase|order|book|rent|receive))\s+",
+    r"^(?:i|im)\b(?P<aux>'m|'d|'ve|\s+am|\s+would|\s+have|\s+do)?(?:\s+been)?\s*"
+    r"(?:(?:also|really|just|still|currently|now|urgently|actually|badly|desperately|only|mainly|mostly)\s+){0,3}"
+    r"(?:(?P<buy>(?:looking|need|want|like|love|trying|hoping)\s+to\s+(?:buy|get|purchase|rent|book|order|find|receive))"
+    r"|(?P<seek>looking\s+for|searching\s+for|in\s+search\s+of|shopping\s+for|in\s+the\s+market\s+for|after)"
+    r"|(?P<need>need|require)|(?P<wish>want|like|love))\s+",
     re.IGNORECASE,
 )
+_NOT_GOODS = re.compile(
+    r"(?:the\s+(?:one|best|other|same|right|way|chance|job|world|most|truth)"
+    r"|my\s+(?:money|order|refund|husband|wife|kids?|life|mom|dad|own)|you\b|your\b|it\b|that\b|this\b|him\b|her\b|them\b|out\b|rid\b|back\b"
+    r"|up\b|in touch\b|better\b|started\b|used to\b|ready\b|going\b|home\b|married\b|to\b|a (?:ride|sense|feel|grip|good look)\b)",
+    re.IGNORECASE,
+)
+_BARE_GOODS = re.compile(r"[a-z-]+(?:\s+[a-z-]+){0,3}\s*(?:$|[,.]|\b(?:by|before|for|with|in)\b)")
 _NEED_START = re.compile(
     r"(?:an?|the|some|my|two|three|four|five|six|seven|eight|nine|ten|\d{1,4}|another|new|at least|about|more|extra)\s+(?!$)",
     re.IGNORECASE,
 )
 _NEED_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|please|asap|that (?:is|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know|understand|talk|speak)|under (?=[$€£¥]|\d)|for (?=(?:under|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)|below (?=[$€£¥]|\d)|up to (?=[$€£¥]|\d)|with a budget)",
+    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|please|asap|that (?:is|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know|understand|talk|speak)|for (?:my|the|our|a|his|her)|under (?=[$€£¥]|\d)|for (?=(?:under|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)|below (?=[$€£¥]|\d)|up to (?=[$€£¥]|\d)|with a budget)",
     re.IGNORECASE,
 )
 _NO_NEED = re.compile(
@@ -121,8 +133,12 @@ _OBJECT_BUDGET = re.compile(r"\b(?:my|the|our)\s+(?P<o>[a-z]+(?:\s[a-z]+)?)\s+bu
 _PLAIN_BUDGET = frozenset(["total", "overall", "maximum", "max", "monthly", "whole", "entire", "rough", "current", "new", "actual", "full", "approximate", "tight", "small", "limited", "it", "them", "this", "that", "everything", "all", "now", "me", "us", "myself"])  # fmt: skip
 _REMEMBER = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|and|also|so|btw|oh|by the way)[,!\s]+)*(?:please\s+|pls\s+|can you\s+(?:please\s+)?|could you\s+(?:please\s+)?|(?:i\s+)?(?:want|need)\s+you\s+to\s+)?"
-    r"(?:remember|note|make a note|take note|keep in mind|bear in mind|don't forget|do not forget|write down|jot down|save|record|for your (?:records|notes))(?:\s+(?:this|the following|down))?(?:\s+that|\s*[:,-])\s*(?P<v>[^\n]{3,200}?)[.!]*$",
+    r"(?:remember|note|make a note|take note|keep in mind|bear in mind|don't forget|do not forget|write down|jot down|save|record|for your (?:records|notes))(?:\s+(?:this|the following|down))?(?P<sep>\s+that\b|\s*[:,-])\s*(?P<v>[^\n.!?]{3,200}(?:\.\w[^\n.!?]{0,80})*)",
     re.IGNORECASE | re.MULTILINE,
+)
+_STATING = re.compile(
+    r"^(?:i|i'm|my|we|our|the|all|ticket|order|room|gate|flat|meeting)\b.*\b(?:is|are|has|have|will|must|need|needs|can't|don't|works?|closes?|opens?|prefers?|likes?)\b",
+    re.IGNORECASE,
 )
 NOT_STORED = re.compile(
     r"\b(?:don'?t|do not|never|please don't)\s+(?:you\s+)?(?:save|store|remember|record|keep|note|log|memori[sz]e)\s+(?:this|that|it|any of (?:this|it)|what i|anything)\b|\boff the record\b|\b(?:forget|delete|erase)\s+(?:everything|all|what(?:ever)?)\b.*\b(?:about me|i (?:said|told)|you know)\b",
@@ -186,6 +202,10 @@ def find_other(text: str, start: int, known: Sequence[Finding]) -> Iterator[Find
     for match in _REMEMBER.finditer(text):
         value = match["v"].strip()
         begin = start + match.start("v")
+        if text[match.end("v") :].lstrip()[:1] == "?":
+            continue
+        if match["sep"].strip() == "that" and not _STATING.search(" ".join(value.split()[:7])):
+            continue
         if (
             re.match(
                 r"(?i)(?:to|when|how|what|who|where|me\b|my (?:password|pin|card)|the (?:time|day) (?:when|we)|if|about it|for|these|us)\b",
@@ -211,7 +231,7 @@ def _contact(clause: Clause) -> Iterator[Finding]:
         return
     if clause.subject not in {USER, ""}:
         return
-    positive = _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text)
+    positive = _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text) or _PLAINLY.match(text)
     only = _ONLY.match(text)
     if positive and not (clause.hedged and not re.match(r"(?i)(?:it's|you can|please|the best)", text)):
         yield from _channel(clause, positive, "v", "+")
@@ -303,7 +323,7 @@ def _constraint(clause: Clause) -> Iterator[Finding]:
         if (firm and _GENERALITY.search(match["v"])) or (
             limited
             and re.search(
-                r"\b(?:me|us|my|calls|meetings|deliveries|emails|messages)\b|^(?:call|deliver|schedule|book|knock|disturb|ship)",
+                r"\b(?:me|us|my|calls|meetings|deliveries|emails|messages)\b|^(?:call|deliver|schedule|book|knock|disturb|ship|ring|leave|visit)",
                 match["v"],
                 re.IGNORECASE,
             )
@@ -349,56 +369,35 @@ def _rule(clause: Clause, value: str, op: Polarity, at: int) -> Finding:
 
 def _need(clause: Clause) -> Iterator[Finding]:
     text = clause.whole.text
-    if clause.state != "holds" or re.search(
-        r"\b(?:might|may|maybe|perhaps|probably|wanted|needed|always wanted|used to|will need|'ll need|won't)\b",
-        text,
-        re.IGNORECASE,
-    ):
+    match = _NEED.match(text)
+    if match is None or re.search(r"\b(?:might|may|maybe|perhaps|probably)\b", text, re.IGNORECASE):
         return
-    after = clause.whole.tail(0)
-    subject = re.match(r"(?i)(?:i|im)\b\s*", text)
-    offset = clause.body.start - clause.whole.start
-    spoken = re.search(r"(?:'d|\bwould)\s*$", text[:offset] + " ", re.IGNORECASE)
-    match = _NEED.match(clause.body.text)
-    piece = clause.body
-    if match is None and subject:
-        rest = after.tail(subject.end())
-        match = re.match(
-            r"(?:(?:'m|am|m|also|really|just|still|currently|now|urgently|actually|badly|do|desperately|'ve been|have been)\s*)*"
-            + _NEED.pattern,
-            rest.text,
-            re.IGNORECASE,
-        )
-        piece = rest
-    del spoken
-    if match is None:
+    conditional = (match["aux"] or "").strip().lower() in {"'d", "would"}
+    if match["wish"] and (match["wish"].lower() != "want") != conditional:
         return
-    rest = piece.tail(match.end())
-    bought = re.search(r"(?:buy|get|purchase|order|book|rent|find|receive|for|of)\s+$", match[0], re.IGNORECASE)
-    wanting = re.search(r"(?:want|like|love|after)\s+$", match[0], re.IGNORECASE)
-    if _NO_NEED.match(rest.text) or not (
-        _NEED_START.match(rest.text)
-        or bought
-        or (not wanting and re.match(r"[a-z-]+(?:\s+[a-z-]+){0,3}\s*(?:$|[,.]|by|before|for|with|in)", rest.text))
-    ):
+    rest = clause.whole.tail(match.end())
+    bought = match["buy"] and (_NEED_START.match(rest.text) or not re.search(r"\bget$", match["buy"], re.IGNORECASE))
+    if match["buy"] and (not bought or (re.match(r"like|love", match["buy"], re.IGNORECASE) and not conditional)):
         return
-    if re.match(
-        r"(?i)(?:the\s+(?:one|best|other|same|right|way|chance|job|world|most)|to\b|my\s+(?:money|order|refund|husband|wife|kids?|life|mom|dad|own)|you\b|your\b|it\b|that\b|this\b|him\b|her\b|them\b|out\b|rid\b|back\b|up\b|in touch\b|better\b|started\b|used to\b|ready\b|going\b|home\b|married\b|a (?:ride|sense|feel|grip|good look)\b)",
-        rest.text,
-    ):
+    stated = (
+        match["buy"]
+        or match["seek"]
+        or _NEED_START.match(rest.text)
+        or (match["need"] and _BARE_GOODS.match(rest.text))
+    )
+    if not stated or _NO_NEED.match(rest.text) or _NOT_GOODS.match(rest.text):
         return
     found = values.thing(rest, _NEED_END, most=10)
-    if found is None or re.search(r"\b(?:to|for|with|of|and|or|in|on|at)$", found.text):
-        return
-    yield Finding(
-        key="need",
-        value=found.text,
-        op="+",
-        start=clause.start,
-        end=clause.whole.end,
-        object=_bare(found.text),
-        rule="en.need",
-    )
+    if found is not None and not re.search(r"\b(?:to|for|with|of|and|or|in|on|at)$", found.text):
+        yield Finding(
+            key="need",
+            value=found.text,
+            op="+",
+            start=clause.start,
+            end=clause.whole.end,
+            object=_bare(found.text),
+            rule="en.need",
+        )
 
 
 def _bare(phrase: str) -> str:

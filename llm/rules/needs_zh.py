@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from llm.rules import values_zh as values
 from llm.rules.clauses_zh import Clause
-from llm.rules.finding import USER, Finding, Piece
+from llm.rules.finding import USER, Finding
 from memory.amounts import find_amounts
 from memory.codes import CONTACT, LANGUAGE, code_of
 from memory.dates import find_times
@@ -21,6 +20,7 @@ _REACH = re.compile(
 _PREFER = re.compile(
     rf"^{_LEAD}(?:更|比较|最|还是|一般|都|就|只)*(?:喜欢|习惯|倾向于?|偏向|希望|愿意|想|接受)(?:用|通过|以|走|收|在|靠)*(?P<a>{_CHANNEL})(?:上|方式|来)?(?:联系|沟通|通知|交流|聊|回复)?(?:我)?$|^(?:联系(?:我)?(?:的)?(?:方式|请)?(?:最好)?(?:是|用|以|走|首选|优先|请用|选)|首选|优先)(?P<b>{_CHANNEL})(?:为主|联系)?$|^(?:联系(?:方式)?)?以?(?P<c>{_CHANNEL})(?:为主|优先|最方便|就行|就好|即可|为准)$"
 )
+_REACH_BY = re.compile(rf"^联系我(?:的话)?(?:请|就|都|最好|尽量|可以|一般|直接)*(?:用|发|走|通过|打)(?P<a>{_CHANNEL})")
 _NO_REACH = re.compile(
     rf"^(?:{_LEAD})(?:而)?(?:不要|别|请勿|勿|不用|不想|不接|不接受|不喜欢|不方便|拒绝|不是|千万别|不要再|别再|别老|少)(?:给我|跟我|再|总|老|用|通过|接|发|收|打|任何|过来|以)*(?P<v>{_CHANNEL})(?:给我|联系|沟通|通知|了|我|推销|打扰|骚扰|找我|来)*$"
 )
@@ -102,7 +102,7 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
             not told
             or not amounts
             or len(amounts) > 2
-            or ("预算" not in text and not needed and not re.search(r"花|价", text))
+            or ("预算" not in text and not needed and not re.search(r"花|价|超过", text))
         ):
             continue
         amount = amounts[-1]
@@ -144,7 +144,7 @@ def _contact(clause: Clause) -> Iterator[Finding]:
         if not _LIMIT_TIME.search(inner.text[: no.start("v")]):
             yield _reached(clause, no["v"], "-", inner.start + no.end("v"))
         return
-    match = _PREFER.match(inner.text) or _REACH.match(inner.text)
+    match = _REACH_BY.match(clause.whole.text) or _PREFER.match(inner.text) or _REACH.match(inner.text)
     if match is None or re.search(r"不|别|勿", inner.text[: match.end()]):
         return
     name = next((group for group in ("a", "b", "c", "d") if match.groupdict().get(group)), None)
@@ -231,6 +231,11 @@ def _need(clause: Clause) -> Iterator[Finding]:
     if region is None:
         return
     value = re.sub(r"(?:了|吧|呢|啊|哈|哦|呀|，.*)$", "", region[0])
+    value = re.sub(
+        r"^(?:一?个|一?[台部款双副])?[\d一二两三四五六七八九十百千万]+(?:块钱?|元)?(?:左右|以内|上下|以下|出头)的",
+        "",
+        value,
+    )
     value = re.split(r"(?:，|,|预算|用来|来用|给我|送给|可以吗|怎么|，|的话)", value)[0].strip()
     if _NOT_NEED.match(value) or len(value) < 2 or re.search(r"[你您他她我]|吗|什么|怎么|多少", value):
         return

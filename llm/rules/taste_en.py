@@ -127,6 +127,7 @@ def find(clause: Clause, text: str) -> Iterator[Finding]:
             yield from _special(clause) if clause.state == "holds" else ()
             yield from _liking(clause)
     yield from _favourite(clause)
+    yield from _diet_here(clause)
 
 
 def find_topic(text: str, start: int) -> Iterator[Finding]:
@@ -202,6 +203,20 @@ def _diet(clause: Clause) -> Iterator[Finding]:
     )
 
 
+def _diet_here(clause: Clause) -> Iterator[Finding]:
+    """`Vegetarian here`: no verb at all."""
+    match = re.match(r"(?P<v>vegetarian|vegan|pescatarian|veggie)\s+here\b", clause.whole.text, re.IGNORECASE)
+    if match:
+        yield _finding(
+            clause,
+            "diet",
+            Piece(code_of(DIET, match["v"]) or match["v"], clause.start),
+            "+",
+            end=clause.start + match.end(),
+            subject=USER,
+        )
+
+
 def _special(clause: Clause) -> Iterator[Finding]:
     body = clause.body
     if clause.copula:
@@ -223,7 +238,7 @@ def _liking(clause: Clause) -> Iterator[Finding]:
         return
     if state == "holds":
         yield from _positive(clause)
-    elif state == "not" or state == "cannot":
+    elif state in {"not", "cannot"}:
         if state == "not" and (match := _NOT_LIKE.match(body.text)):
             yield from _tastes(clause, "likes", body.tail(match.end()), "-")
         elif (match := (_EAT if state == "not" else _CONSUMED).match(body.text)) and not _FREQUENCY_END.search(
