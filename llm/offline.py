@@ -82,14 +82,20 @@ def window_findings(turns: Sequence[TurnView], context: Sequence[TurnView] = ())
     return found
 
 
-def _answered(turns: Sequence[TurnView], number: int, before: TurnView, own: Sequence[Finding]) -> list[tuple[int, Finding]]:
+def _answered(
+    turns: Sequence[TurnView], number: int, before: TurnView, own: Sequence[Finding]
+) -> list[tuple[int, Finding]]:
     question = answers.last_question(before.content)
     reply = turns[number].content
     if question is None:
         return []
     if is_bare_yes(reply):
         # A question of the read-only context is no evidence: only one that stands in this window can be quoted.
-        return [(number - 1, finding) for finding in _valid(answers.confirmed(question, extract), before.content)] if number else []
+        return (
+            [(number - 1, finding) for finding in _valid(answers.confirmed(question, extract), before.content)]
+            if number
+            else []
+        )
     if own:
         return []
     return [(number, finding) for finding in _valid(list(answers.reply_findings(question.text, reply)), reply)]

@@ -52,7 +52,7 @@ _ZH_DIGITS = {
 }
 _ZH_STEPS = {"十": 10, "百": 100, "千": 1000}
 _ZH_AMOUNT = re.compile(
-    r"(?P<number>[零〇一二两三四五六七八九十百千万亿]{1,12})(?P<word>元人民币|块钱|人民币|美元|美金|欧元|英镑|日元|港币|台币|元|块)"
+    r"(?P<number>[零〇一二两三四五六七八九十百千万亿]{1,12})(?P<word>元人民币|块钱|人民币|美元|美金|欧元|英镑|日元|港币|台币|元|块)?"
     r"(?P<tail>以内|以下|之内|以上|起|左右|上下|多)?"
 )
 _LOOK_BACK = 24
@@ -132,8 +132,14 @@ def _western(text: str) -> Iterator[tuple[re.Match[str], Amount]]:
 def _chinese(text: str) -> Iterator[tuple[re.Match[str], Amount]]:
     for match in _ZH_AMOUNT.finditer(text):
         number = chinese_number(match["number"])
-        if number and text[match.start() - 1 : match.start()] not in set("0123456789第"):
-            yield match, _bounded(text, match, Decimal(number), code_of(CURRENCY, match["word"]), match.start())
+        bare = match["word"] is None
+        if (
+            number
+            and not (bare and number < 100)
+            and text[match.start() - 1 : match.start()] not in set("0123456789第")
+        ):
+            currency = None if bare else code_of(CURRENCY, match["word"])
+            yield match, _bounded(text, match, Decimal(number), currency, match.start())
 
 
 def _bounded(text: str, match: re.Match[str], value: Decimal, currency: str | None, start: int) -> Amount:

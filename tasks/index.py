@@ -134,6 +134,6 @@ def _remove_moved(kit: Kit, owed: Sequence[_Owed]) -> None:
 
 @memory_task(INDEX)
 def index_task(task: MemoryTask) -> None:
-    """One hint, one batch; a full one asks for the next."""
+    """One hint, one batch; a full batch says that there is more."""
     if index(process_kit()) == BATCH:
         hint(INDEX)

@@ -28,9 +28,9 @@ from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import enclose
 from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
-from schemas.tables import LedgerEntry, User
+from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
-from stores.ledger import Known, Tally
+from stores.ledger import Entry, Known, Tally
 from stores.policies import Policies, policies_of
 from stores.settings import Settings, load_settings
 from stores.sql import Database, after_commit, database_now
@@ -227,9 +227,9 @@ def _keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged],
 
 def _entries(
     judged: Sequence[Judged], key: KeyInfo, users: dict[str, User], batch: BatchInfo, received_at: datetime
-) -> list[LedgerEntry]:
+) -> list[Entry]:
     """One entry per event id: of what is kept rather than of what is refused, the first of each."""
-    entries: dict[UUID, LedgerEntry] = {}
+    entries: dict[UUID, Entry] = {}
     for one in sorted(judged, key=lambda one: isinstance(one, Refusal)):
         if one.event_id is None or one.event_id in entries:
             continue
@@ -241,7 +241,7 @@ def _entries(
             session_ref = sessions.session_ref(user.id, sessions.session_hash(key, one.event.session_id))
         elif isinstance(one, Refusal):
             state, reason = EventState.REJECTED, one.code
-        entries[one.event_id] = LedgerEntry(
+        entries[one.event_id] = Entry(
             tenant_id=key.tenant_id,
             event_id=one.event_id,
             kind=kind,
@@ -250,6 +250,7 @@ def _entries(
             content_hash=one.content_hash,
             producer=batch.producer,
             session_ref=session_ref,
+            window_id=None,
             received_at=received_at,
         )
     return list(entries.values())
@@ -276,7 +277,7 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
     def bury(session: Session) -> None:
         received_at = database_now(session)
         if letter.event_id is not None:
-            entry = LedgerEntry(
+            entry = Entry(
                 tenant_id=key.tenant_id,
                 event_id=letter.event_id,
                 kind=letter.kind,
@@ -284,6 +285,8 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
                 reason=code,
                 content_hash=letter.content_hash,
                 producer=info.producer,
+                session_ref=None,
+                window_id=None,
                 received_at=received_at,
             )
             ledger.enter(session, key.tenant_id, [entry])

@@ -204,7 +204,7 @@ def _named_values(key: str, rest: Piece, language: str) -> Iterator[tuple[str, P
     if key in single:
         found = single[key]()
         if found is not None and (
-            found.end >= rest.end - 2 or key in {"city", "name"} and len(rest.text) <= len(found.text) + 14
+            found.end >= rest.end - 2 or (key in {"city", "name"} and len(rest.text) <= len(found.text) + 14)
         ):
             yield found.text, found
         return

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from llm.rules import identity_zh, needs_zh, taste_zh
+from llm.rules import body_zh, contact_zh, home_zh, identity_zh, needs_zh, taste_zh, work_zh
 from llm.rules.clauses_zh import clauses
 from llm.rules.finding import Finding
 from llm.rules.masking import masked
-from memory.dates import find_times
+from llm.rules.timing import timed
 
 
 def findings(text: str) -> list[Finding]:
@@ -19,21 +17,14 @@ def findings(text: str) -> list[Finding]:
     parts = list(clauses(same))
     found: list[Finding] = []
     for clause in parts:
-        for finder in (identity_zh.find, taste_zh.find, needs_zh.find):
-            found += [_timed(finding, same) for finding in finder(clause)]
+        reached = list(contact_zh.find(clause))
+        body = list(body_zh.find(clause))
+        # "I prefer email" is a channel and "I'm vegan" a diet: neither is a taste, and a standing order is no need.
+        about = any(finding.key in {"contact", "language"} for finding in reached)
+        tastes = [] if about or body else taste_zh.find(clause)
+        needs = [] if reached else needs_zh.find(clause)
+        identity = (*identity_zh.find(clause), *home_zh.find(clause), *work_zh.find(clause))
+        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs)]
     found += needs_zh.find_budgets(parts, found)
     found += needs_zh.find_other(same, found)
     return found
-
-
-def _timed(finding: Finding, text: str) -> Finding:
-    if finding.when is not None:
-        return finding
-    left = max(text.rfind(mark, 0, finding.start) for mark in "。！？!?\n；") + 1
-    near = text[max(left, finding.start - 8) : finding.end + 12]
-    times = [
-        span
-        for span in find_times(near)
-        if not set("，。！？") & set(near[span.end : finding.start - max(left, finding.start - 8)])
-    ]
-    return replace(finding, when=times[0].text) if times else finding

@@ -27,12 +27,12 @@ _VERB = (
 _BREAK = re.compile(
     rf"\s*[;:()\[\]]\s*|\s+[-–—]+\s+|—|\.{{3}}|…"
     rf"|\s*,?\s+(?:but(?!\s+not\b)|because|although|though|whereas|while|cos|cuz|coz|so\s+(?=i\b|i'|my\b|please\b|we\b))\s+"
-    rf"|\s*,\s*(?:and\s+|or\s+|then\s+|plus\s+)?(?=(?:{_VERB})(?![\w'-]))"
-    rf"|\s+and\s+(?:also\s+|then\s+)?(?=(?:{_VERB})(?![\w'-]))|\s+(?=(?:who|which)\s)",
+    rf"|\s*,\s*(?:and\s+|or\s+|then\s+|plus\s+)?(?=(?:{_VERB})(?![\w-]))(?!like\b|likes\b)"
+    rf"|\s+and\s+(?:also\s+|then\s+)?(?=(?:{_VERB})(?![\w-]))|\s+(?=(?:who|which)\s)",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
-    r"^(?:(?:hi|hello|hey|hiya|yo|dear|ok|okay|well|so|actually|oh|ah|yes|yeah|yep|no|nope|nah|and|but|also|plus|btw|by the way|fyi|honestly|frankly|personally"
+    r"^(?:(?:hi|hello|hey|hiya|yo|dear|ok|okay|well|so|actually|oh|ah|yes|yeah|yep|no(?=\s*[,.!])|nope|nah|and|but|also|plus|btw|by the way|fyi|honestly|frankly|personally"
     r"|to be (?:honest|clear|precise|fair)|tbh|anyway|anyways|now|nowadays|these days|at the moment|right now|sorry|thanks|thank you|thx|just so you know"
     r"|for the record|for reference|for context|as (?:i|you) (?:said|mentioned|know|may know)|like i said|as mentioned|please (?:also )?(?:note|remember|know|be aware)(?: that)?"
     r"|(?:also )?(?:note|remember|keep in mind|bear in mind|be aware)(?: that)?|don't forget(?: that)?|you should know(?: that)?|i should (?:mention|add|say)(?: that)?"
@@ -40,7 +40,7 @@ _LEAD = re.compile(
     r"|correction|hmm+|um+|uh|er|there|everyone|everybody|all|guys|team|folks|again|then|oops|wait|additionally|furthermore|moreover|besides|in fact|in short|fwiw|p\.?s\.?"
     r"|these days|luckily|fortunately|unfortunately|sadly|obviously|clearly|of course|good (?:morning|afternoon|evening)|since you asked|if (?:it helps|that helps|it matters|you must know|you're curious|possible)"
     r"|last (?:week|month|year|summer|spring|winter|autumn|fall)|yesterday|recently|today|in (?:19|20)\d\d|let me introduce myself|a bit about me|about me|quick intro|intro|the thing is|truth is|turns out|just|finally)"
-    r"(?![\w'])[\s,!.:-]*)+",
+    r"(?![\w'])[\s,!.:-]*)*(?:(?:after|before|since|for|in|during|until|over|with)\s[^,.;]{2,40}?,?\s+(?=(?:i|i'm|i've|my)\s))?",
     re.IGNORECASE,
 )
 _ADVERBS = (
@@ -48,7 +48,7 @@ _ADVERBS = (
     r"|particularly|mostly|mainly|generally|so|kind of|very much|both|obviously|clearly|certainly|genuinely|already|usually|normally|typically|all|ever|since|only"
     r"|deeply|seriously|severely|badly|highly|mildly|deathly|extremely|strongly|fully|strictly|officially|happily|proudly|finally|originally|today|btw|even|super|very|too|pretty|well|fucking|bloody|damn|have always|'ve always|has always|temporarily|permanently|fairly|more|full-time|part-time)\s+){0,4}"
 )
-_ADJECTIVES = r"(?:(?:older|elder|eldest|oldest|younger|youngest|little|big|best|closest|late|dear|new|current|lovely|own|twin|ex|beloved|poor|middle|adopted|step|\d+[- ]year[- ]old)\s+){0,3}"
+_ADJECTIVES = r"(?:(?:older|elder|eldest|oldest|younger|youngest|little|big|best(?!\s+friend)|closest|late|dear|new|current|lovely|own|twin|ex|beloved|poor|middle|adopted|step|\d+[- ]year[- ]old)\s+){0,3}"
 _KIN = re.compile(
     rf"^(?:[Bb]oth\s+)?(?:[Mm]y|MY)\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend|[a-zé-]+))(?P<name>,?\s+[A-Z][a-z]+(?=,?\s)(?!\s+(?:and|or)\b),?)?"
     r"(?P<next>\s|'s\s|'s$|$)",
@@ -57,6 +57,11 @@ _FIRST = re.compile(r"^(?:(?:me|my \w+) and i\b|i\b|we\b|im\b|ive\b)", re.IGNORE
 _THIRD = re.compile(r"^(?:(?P<she>she)|(?P<he>he)|(?P<they>they))\b(?=['\s])", re.IGNORECASE)
 _BARE = re.compile(
     rf"^(?:currently\s+|now\s+|recently\s+|just\s+|also\s+|been\s+|no longer\s+|never\s+)*(?:{_VERB})\b", re.IGNORECASE
+)
+# Without its subject, "love" and "like" are mostly nouns and comparisons: only a gerund, a plural or an infinitive makes them verbs.
+_LOVE_NOUN = re.compile(
+    r"^(?:(?:also|really|absolutely|just)\s+)?(?:loves?|likes?|hates?|needs?|works?|drinks?)\s+(?!to\s+\w|[a-z]+ing\b|[a-z]+s\b(?!\s*\w*['’])|[A-Z]|for\s+[A-Z]|at\s|as\s|an?\s|the\s)|^(?:loves?|likes?)\s+(?:is|was|always|has|as)\b|^(?:loves?|likes?)\s+[a-z]+s\s+(?:and|or)?\s*$(?<=zzz)",
+    re.IGNORECASE,
 )
 _OTHER_SUBJECT = re.compile(
     r"^(?:you|your|he|she|it|its|it's|they|that|that's|this|these|those|the|there|what|where|how|who|which|why|when|if|please|pls|plz|our|can|could|would"
@@ -96,7 +101,7 @@ JOKING = re.compile(
     re.IGNORECASE,
 )
 _REACH_ME = re.compile(
-    r"\b(?:if|when|whenever|in case)\s+(?:(?:you|anyone|someone)\s+(?:ever\s+)?(?:need|want|have|wish|are going|must|do)\s*(?:to\s+(?:reach|contact|call|get (?:hold|in touch)|talk|speak|update|notify)?[^,.;]{0,40}?)"
+    r"\b(?:if|when|whenever|in case)\s+(?:(?:you|anyone|someone)\s+(?:ever\s+)?(?:need|want|have|wish|are going|must|do)(?:\s+me)?\s*(?:to\s+(?:reach|contact|call|get (?:hold|in touch)|talk|speak|update|notify)?[^,.;]{0,40}?)?"
     r"|(?:there(?:'s| is| are)|anything|something|any)\b[^,.;]{0,40})(?=[,;]|\s(?:please|just|email|text|call|use|contact|message|write|reach)\b|$)",
     re.IGNORECASE,
 )
@@ -107,9 +112,11 @@ class Clause:
     """One clause. `body` is what is said of `subject` once adverbs, auxiliaries and negation are read into `state`.
 
     `subject` is "user", a kin word, or "" (something else: only whole-clause rules may look at it).
+    `piece` is the clause with the words that lead it in.
     """
 
     whole: Piece
+    piece: Piece
     subject: str
     body: Piece
     start: int
@@ -120,25 +127,31 @@ class Clause:
     named: str | None = None
     bare: bool = False
 
+    @property
+    def language(self) -> str:
+        """The language of its words."""
+        return "en"
+
 
 def clauses(text: str, start: int = 0) -> Iterator[Clause]:
     """The clauses of a masked text that may state something, in order."""
     if JOKING.search(text):
         return
-    last_kin = ""
+    last_kin, fresh = "", False
     for sentence in _SENTENCE.finditer(text):
         said = sentence[0]
         reach = _REACH_ME.sub(lambda match: " " * len(match[0]), said)
         if _IRONY.search(said):
             continue
-        previous = ""
-        for piece in _pieces(reach, start + sentence.start()):
-            clause = _clause(piece, previous, last_kin)
+        previous, met = "", False
+        for number, piece in enumerate(_pieces(reach, start + sentence.start())):
+            clause = _clause(piece, previous, last_kin, first=number == 0)
             previous = clause.subject
             if clause.subject not in {"", USER}:
-                last_kin = clause.subject
-            if not piece.text.startswith("?"):
-                yield clause
+                last_kin, met = clause.subject, True
+            yield clause
+        # "She" means the kin of this sentence or of the one before, no further back.
+        last_kin, fresh = (last_kin, met) if met or fresh else ("", False)
 
 
 def _pieces(sentence: str, start: int) -> Iterator[Piece]:
@@ -150,7 +163,7 @@ def _pieces(sentence: str, start: int) -> Iterator[Piece]:
         pieces.append(Piece(sentence[at : match.start()], start + at).stripped())
         at = match.end()
     pieces.append(Piece(sentence[at:].rstrip(" .!?…"), start + at).stripped())
-    pieces = [piece for piece in pieces if piece.text]
+    pieces = [piece.tail(len(piece.text) - len(piece.text.lstrip(" ,"))) for piece in pieces if piece.text.strip(" ,")]
     if asked:
         question = next((n for n, piece in enumerate(pieces) if _ASKS.match(_LEAD.sub("", piece.text))), None)
         pieces = pieces[: question if question is not None else 0]
@@ -168,24 +181,24 @@ def _pieces(sentence: str, start: int) -> Iterator[Piece]:
         yield from pieces
 
 
-def _clause(piece: Piece, previous: str, last_kin: str) -> Clause:
+def _clause(piece: Piece, previous: str, last_kin: str, *, first: bool) -> Clause:
     lead = _LEAD.match(piece.text)
     rest = piece.tail(lead.end()).stripped() if lead else piece
     hedged = _HEDGED.search(rest.text) is not None
-    subject, named, body, bare = _subject(rest, previous, last_kin)
+    subject, named, body, bare = _subject(rest, previous, last_kin, first=first)
     state, copula, perfect, body = _predicate(body)
     return Clause(
-        whole=rest, subject=subject, body=body, start=rest.start, copula=copula, state=state, hedged=hedged,
+        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, copula=copula, state=state, hedged=hedged,
         perfect=perfect, named=named, bare=bare,
     )  # fmt: skip
 
 
-def _subject(rest: Piece, previous: str, last_kin: str) -> tuple[str, str | None, Piece, bool]:
-    if first := _FIRST.match(rest.text):
+def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple[str, str | None, Piece, bool]:
+    if mine := _FIRST.match(rest.text):
         return (
             USER,
             None,
-            rest.tail(first.end() - (1 if first[0].lower() == "im" else 2 if first[0].lower() == "ive" else 0)),
+            rest.tail(mine.end() - (1 if mine[0].lower() == "im" else 2 if mine[0].lower() == "ive" else 0)),
             False,
         )
     if (kin := _KIN.match(rest.text)) and kin["kin"].lower() in KIN:
@@ -198,12 +211,16 @@ def _subject(rest: Piece, previous: str, last_kin: str) -> tuple[str, str | None
             or (third["they"] and last_kin.endswith("s"))
         )
         return (last_kin if fits else ""), None, rest.tail(third.end()), False
-    if previous and _BARE.match(rest.text) and not _OTHER_SUBJECT.match(rest.text):
+    if previous and _BARE.match(rest.text) and not _OTHER_SUBJECT.match(rest.text) and not _LOVE_NOUN.match(rest.text):
         return previous, None, rest, True
-    if not previous and re.match(
-        r"^(?:allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
-        rest.text,
-        re.IGNORECASE,
+    if (
+        first
+        and not _LOVE_NOUN.match(rest.text)
+        and re.match(
+            r"^(?:used to|started (?:at|working)|joined|got an?|relocated to|got (?:hired|promoted)|allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
+            rest.text,
+            re.IGNORECASE,
+        )
     ):
         return USER, None, rest, True
     return "", None, rest, False

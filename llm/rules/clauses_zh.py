@@ -10,16 +10,18 @@ from llm.rules.finding import USER, Piece
 from llm.rules.lexicon_zh import KIN
 
 _SENTENCE = re.compile(r"[^。！？!?\n；;]+[。！？!?；;]*")
-_CLAUSE = re.compile(r"[^，,：:—～~()（）…]+")
+_CLAUSE = re.compile(
+    r"(?:(?!(?<=[\u4e00-\u9fff])\s+[\u4e00-\u9fff]|(?<=[\u4e00-\u9fff])(?:但是|不过(?!敏)|可是|然后|所以|因为|而且|但(?=我|还|不|很))(?=[\u4e00-\u9fff]))[^，,：:—～~()（）…])+|[ ]"
+)
 _KIN_WORDS = "|".join(sorted(KIN, key=len, reverse=True))
 _KIN = re.compile(
-    rf"^(?:我(?:们)?(?:的|家)?(?:那|这)?(?:个|位|只|条)?(?P<kin>{_KIN_WORDS})(?:(?P<name>[\u4e00-\u9fff]{{2,3}}|[A-Z][a-z]+)(?=今年|现在|住在|在|是|喜欢|对))?|(?:家里|家)(?:那|的)?(?:只|条|个)?(?P<home>猫咪?|狗狗?|孩子|宝宝|老人))(?!们?(?:都|也)?说)"
+    rf"^(?:我(?:们)?(?:的|家)?(?:那|这)?(?:个|位|只|条)?(?:[^，我你他她]{{1,6}}的)?(?P<kin>{_KIN_WORDS})(?:(?P<name>[\u4e00-\u9fff]{{2,3}}|[A-Z][a-z]+)(?=今年|现在|住在|在|是|喜欢|对))?|(?:家里|家)(?:那|的)?(?:只|条|个)?(?P<home>猫咪?|狗狗?|孩子|宝宝|老人))(?!们?(?:都|也)?说)"
 )
 _KIN_NOT = re.compile(r"^我(?:的)?(?:妈呀|天|老师傅|同学会|老家|先生活|先|对象棋|老板凳|猫粮|狗粮|孩子气|朋友圈)")
 _FIRST = re.compile(
     r"^(?:我(?!们|家|国|的)|本人|咱(?!们)|俺|我本人|我自己|我个人|人家我)(?:本人|自己|个人|呢|这边|这个人|啊|嘛|呀)?"
 )
-_WE = re.compile(r"^(?:我们|我家|咱们)")
+_WE = re.compile(r"^(?:我们(?:一?家(?:人)?)?|我家|咱们|全家)")
 _MINE = re.compile(r"^我的")
 _OTHER = re.compile(
     r"^(?:你|您|他|她|它|TA|ta|大家|别人|有人|谁|这|那|客服|老师|医生|同事|朋友|老板|网友|人们|很多人|有些人|他们|她们|公司|系统|平台|商家|店家|对方|孩子)"
@@ -27,7 +29,7 @@ _OTHER = re.compile(
 _THEY = re.compile(r"^(?:他|她|它|TA)(?!们)")
 _LEAD = re.compile(
     r"^(?:(?:你好|您好|大家好|hi|hello|hey|嗨|哈喽|在吗|不对|不是的|不好意思|抱歉|对了|顺便(?:说一下|提一下|一提|说)?|另外|还有|而且|但是?|不过|可是|所以|因为|其实|说实话|老实说|坦白说|说真的|讲真|首先|其次|然后|那个|嗯+|啊|哦|对|是的|好的?|没错|行|哈哈+"
-    r"|补充一下|更正一下|纠正一下|说明一下|介绍一下|自我介绍一下|简单介绍一下|先说一下|跟你说|告诉你|请(?:你|您)?(?:帮我)?(?:记住|记一下|记下|注意|备注)|麻烦(?:你|您)?(?:记住|记一下|记下|备注)|帮我(?:记住|记一下|记下)|记住|记一下|你要?记住|请知悉|备注(?:一下)?|提醒一下|如你所知|就像我说的|我说过|我刚才说了?|重申一下|总之|最近|目前|现在|如今|上周|上个月|去年|今年|昨天|前天|刚刚|刚才|早就|本来|原来|反正|一般来说|平时|个人)(?:[\s,，、:：.!]*)?)+(?=.)",
+    r"|补充一下|更正一下|纠正一下|说明一下|介绍一下|自我介绍一下|简单介绍一下|先说一下|跟你说|告诉你|请(?:你|您)?(?:帮我)?(?:记住|记一下|记下|注意|备注)|麻烦(?:你|您)?(?:记住|记一下|记下|备注)|帮我(?:记住|记一下|记下)|记住|记一下|你要?记住|请知悉|备注(?:一下)?|提醒一下|如你所知|就像我说的|我说过|我刚才说了?|重申一下|总之|最近|目前|现在|如今|上周|上个月|去年|昨天|前天|刚刚|刚才|早就|本来|原来|反正|一般来说|平时|个人)(?:[\s,，、:：.!]*)?)+(?=.)",
     re.IGNORECASE,
 )
 _ASKED = re.compile(
@@ -50,17 +52,26 @@ _JOKING = re.compile(r"开玩笑的?|逗你(?:玩|的)|骗你的|瞎说的|闹�
 _REACH_ME = re.compile(
     r"(?:如果|要是|若|假如|万一)(?:你|您|你们)?(?:以后)?(?:有|需要|要|想)[^，。]{0,14}?(?:联系|找|通知|沟通|事|问题|情况|消息|更新|进展)(?:我|到我)?(?:的话)?"
 )
+_WHEN = re.compile(
+    r"^(?:最近|上个?月|上周|去年|前年|昨天|前天|这几年|近来|前阵子|前段时间|不久前|(?:大学)?毕业后|[一二三四五六七八九十\d]+月(?:份)?)(?=.)"
+)
 _PAST_NOW = re.compile(r"(?:的时候|那会儿?|那时|那年|期间|时候|以前总)")
+
+PAST = re.compile(
+    r"^(?:[^，。]{0,6}?)(?:以前|之前|曾经|曾|过去|原先|从前|早些年|前几年|小时候|当年|上学时|毕业前|那会儿|老早|原来(?=在|是|住|做))"
+)
+"""What opens a statement about the past."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
     """One clause. `body` follows the subject, which is "user", a kin word, or "" (something else).
 
-    `dropped`: the subject was left out and taken over from before, or from nobody (`first` in the turn).
+    `piece` is the clause with the words that lead it in. `dropped`: the subject was left out and taken over from before, or from nobody (`first` in the turn).
     """
 
     whole: Piece
+    piece: Piece
     subject: str
     body: Piece
     start: int
@@ -68,6 +79,11 @@ class Clause:
     hedged: bool
     named: str | None = None
     sentence: str = ""
+
+    @property
+    def language(self) -> str:
+        """The language of its words."""
+        return "zh"
 
 
 def clauses(text: str, start: int = 0) -> Iterator[Clause]:
@@ -119,8 +135,10 @@ def _clause(piece: Piece, previous: str, last_kin: str, sentence: str) -> Clause
     lead = _LEAD.match(piece.text)
     rest = piece.tail(lead.end()).stripped() if lead and lead.end() < len(piece.text) else piece
     subject, named, body, dropped = _subject(rest, previous, last_kin)
+    if timed := _WHEN.match(body.text):
+        body = body.tail(timed.end()).stripped()
     return Clause(
-        whole=rest, subject=subject, body=body, start=rest.start, dropped=dropped,
+        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, dropped=dropped,
         hedged=_HEDGED.search(rest.text) is not None or _PAST_NOW.search(rest.text) is not None, named=named, sentence=sentence,
     )  # fmt: skip
 
@@ -137,7 +155,8 @@ def _subject(rest: Piece, previous: str, last_kin: str) -> tuple[str, str | None
         return (
             (USER, None, rest.tail(we.end()).stripped(), True)
             if re.match(
-                r"(?:现在|目前|都|一直|刚|已经|上个?月|去年)*(?:住|搬|在[^，]*(?:定居|生活))", rest.text[we.end() :]
+                r"(?:现在|目前|都|一直|刚|已经|上个?月|去年)*(?:住|搬|从[^，]{2,8}搬|在[^，]*(?:定居|生活))",
+                rest.text[we.end() :],
             )
             else ("", None, rest, False)
         )

@@ -9,11 +9,11 @@ def _words(text: str) -> frozenset[str]:
 
 FEMALE = _words(
     "wife|girlfriend|mother|mom|mum|mommy|mummy|mama|grandmother|grandma|granny|nan|nana|sister|daughter|aunt|auntie|niece"
-    "|mother-in-law|sister-in-law|daughter-in-law|stepmother|stepdaughter|stepsister|granddaughter|fiancée|fiancee|ex-wife|ex-girlfriend"
+    "|mother-in-law|sister-in-law|daughter-in-law|stepmother|stepdaughter|stepsister|granddaughter|gf|missus|sis|fiancée|fiancee|ex-wife|ex-girlfriend"
 )
 MALE = _words(
     "husband|boyfriend|father|dad|daddy|papa|grandfather|grandpa|granddad|brother|son|uncle|nephew|father-in-law|brother-in-law"
-    "|son-in-law|stepfather|stepson|stepbrother|grandson|fiancé|fiance|ex-husband|ex-boyfriend"
+    "|son-in-law|stepfather|stepson|stepbrother|grandson|bf|hubby|bro|fiancé|fiance|ex-husband|ex-boyfriend"
 )
 ANYONE = _words(
     "partner|spouse|kid|child|baby|toddler|cousin|friend|best friend|bestie|colleague|coworker|co-worker|boss|manager|roommate"
@@ -35,7 +35,7 @@ JOBS = _words(
     "|artist|illustrator|photographer|videographer|filmmaker|animator|musician|singer|drummer|guitarist|pianist|violinist|composer|dj|producer"
     "|actor|actress|dancer|choreographer|model|comedian|stylist|hairdresser|barber|beautician|makeup artist|tattoo artist"
     "|salesperson|salesman|saleswoman|cashier|shopkeeper|retailer|realtor|estate agent|travel agent|marketer|buyer|merchandiser"
-    "|firefighter|fireman|policeman|policewoman|police officer|detective|soldier|sailor|guard|security guard|lifeguard|paralegal"
+    "|firefighter|fireman|policeman|policewoman|police officer|detective|soldier|sailor|security guard|lifeguard|paralegal"
     "|cleaner|janitor|caretaker|housekeeper|nanny|babysitter|au pair|carer|caregiver|social worker|counsellor|counselor|childminder"
     "|physicist|chemist|biologist|geologist|mathematician|statistician|astronomer|meteorologist|linguist|archaeologist|ecologist"
     "|student|undergrad|undergraduate|postgrad|phd student|postdoc|intern|apprentice|trainee|freelancer|entrepreneur|contractor"

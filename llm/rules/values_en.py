@@ -15,6 +15,11 @@ _TASTE_END = re.compile(
     r"|before|after|during|recently|completely|entirely|all the time|anymore|due to|thanks to|back|here|there|especially|particularly|like|such as|with my|with me|to me|with him|with her|together|would|is|are|was|were|has|have|had|can|will|could|should|do|does|did|makes|make|whereas|compared|rather|except|unless|and it|and that)\b",
     re.IGNORECASE,
 )
+# "stories that tackle ...", "how it is ...": the thing is only named by a clause, so it is not the thing.
+_CLAUSAL = re.compile(
+    r"\s*,?\s+(?:that|who|which|are|is|was|were|can|will|has|have|had|would|could|should|do|does|when|whenever|if)\b",
+    re.IGNORECASE,
+)
 _JOINED = re.compile(
     r"\b(?:rock and roll|rock & roll|fish and chips|mac and cheese|drum and bass|bed and breakfast|dungeons and dragons|black and white|salt and vinegar|peanut butter and jelly|arts and crafts|r&b|bread and butter|gin and tonic|rhythm and blues|cheese and wine)\b",
     re.IGNORECASE,
@@ -32,9 +37,14 @@ _INNER_PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _THE_IDEA = re.compile(
-    r"^the\s+(?!(?:beach|sea|seaside|outdoors|mountains?|cold|heat|rain|snow|sun|colou?r|piano|violin|cello|guitar|drums|flute|theatre|theater|opera|ocean|countryside|gym|smell|taste|sound|city|woods|forest|desert|night|summer|winter|cinema|movies|ballet|beatles|cure|office|simpsons|witcher|lord|great)\b)",
+    r"^the\s+(?!(?:beach|sea|seaside|outdoors|mountains?|cold|heat|rain|snow|sun|piano|violin|cello|guitar|drums|flute|theatre|theater|opera|ocean|countryside|gym|smell|taste|sound|city|woods|forest|desert|night|summer|winter|cinema|movies|ballet|beatles|cure|office|simpsons|witcher|lord|great)\b)",
     re.IGNORECASE,
 )
+_ADJECTIVE_LEFT = re.compile(
+    r"\ban?\s+(?:safe|nice|warm|cosy|cozy|quiet|good|big|small|long|short|calm|clean|new|old|strong|simple|friendly|fun|positive|healthy|happy|supportive)$",
+    re.IGNORECASE,
+)
+_OPEN_ENDED = frozenset("to of with for in on at from by and or the a an my into about as sure".split())
 _VAGUE = frozenset(
     "thing things stuff idea ideas way one ones part time fact look looks app service product products order item items company people person guy"
     " place job work day days option options feature features change changes update design version result results answer answers question questions"
@@ -62,13 +72,31 @@ _NOT_EMPLOYERS = frozenset(
 def taste_values(text: Piece) -> Iterator[Piece]:
     """The things of a liking, one by one; nothing at all when the first of them is not a thing."""
     region = until(_TASTE_END, text)
-    for number, part in enumerate(split_list(region)):
+    if _CLAUSAL.match(text.text[len(region.text) :]) and region.text:
+        return
+    for number, part in enumerate(_whole_phrases(list(split_list(region)), region)):
         part = _trim_lead(part)
         if not _is_taste(part.text):
             if number == 0:
                 return
             continue
         yield part
+
+
+def _whole_phrases(parts: list[Piece], region: Piece) -> list[Piece]:
+    """`going on trips with friends and family` is one thing: a bare noun after a phrase with a preposition belongs to it."""
+    if len(parts) > 1 and _ADJECTIVE_LEFT.search(parts[0].text):
+        return []
+    if (
+        len(parts) < 2
+        or not re.search(r"\b(?:with|of|between|for|about)\s+(?:\w+\s+)?\w+$", parts[0].text)
+        or not re.match(r"[a-z]+ing\b", parts[0].text)
+    ):
+        return parts
+    if re.match(r"[a-z]+ing\b", parts[1].text):
+        return parts
+    end = parts[1].end
+    return [Piece(region.text[parts[0].start - region.start : end - region.start], parts[0].start), *parts[2:]]
 
 
 def until(end: re.Pattern[str], text: Piece) -> Piece:
@@ -106,6 +134,8 @@ def _trim_lead(part: Piece) -> Piece:
 
 def _is_taste(value: str) -> bool:
     words = _WORD.findall(value)
+    if words and words[-1].lower() in _OPEN_ENDED:
+        return False
     if not 1 <= len(words) <= 6 or len(value) < 2:
         return False
     if _NO_TASTE.match(value) or _INNER_PRONOUN.search(value) or _THE_IDEA.match(value):
@@ -214,7 +244,7 @@ def occupation(text: Piece, *, strict: bool) -> Piece | None:
 
 
 _JOB_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:at|for|in|with|and|but|who|which|that|from|since|now|by|on|so|because|working|living|based|here|near|these days|right now|currently|while|when|where|specializing|specialising|of (?:\d+|ten|two|three|many) years|today|then|until|if|though|to|myself|anymore|any more|during|after|before|as well|too|again|about)\b",
+    r"[,.;!?()\"]|\s+(?:at|for|in|with|and|but|who|which|that|from|since|now|by|on|so|because|working|living|based|here|near|these days|right now|currently|while|when|where|specializing|specialising|of (?:\d+|ten|two|three|many) years|today|then|until|if|though|to|myself|anymore|any more|during|after|before|as well|too|again|about|yesterday|last|this|next|tomorrow|recently|ago)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -245,7 +275,7 @@ def person(text: Piece, *, sure: bool) -> Piece | None:
         return None
     first = word[0].split()[0]
     rest = text.text[len(first) :]
-    if (first in NAMES and first not in NOT_NAMES or (sure and first not in NOT_NAMES and len(first) > 2)) and (
+    if ((first in NAMES and first not in NOT_NAMES) or (sure and first not in NOT_NAMES and len(first) > 2)) and (
         _NAME_STOP.match(rest)
     ):
         return Piece(first, text.start)

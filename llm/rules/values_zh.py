@@ -21,9 +21,9 @@ from llm.rules.lexicon_zh import (
 
 _PLACE_WORDS = re.compile("|".join(sorted(PLACES, key=len, reverse=True)))
 _HAN_RUN = re.compile(r"[\u4e00-\u9fff]+")
-_NAME_ENDINGS = frozenset("员师生家工手长人者商民兵族座控党粉迷奴友狗号机车票吧呢啊哦嘛的了过吗")
+_NAME_ENDINGS = frozenset("员师生家工手长人者商民兵族座控党粉迷奴友狗号机车票吧呢啊哦嘛的了过吗子")
 _NOT_NAME = re.compile(
-    r"外卖|快递|滴滴|救护|出租|专车|保安|警察|客服|老板|程序|高中|马上|何必|别人|什么|不|没|了|过|在|是|的|一个|一下|服务|经理|老师|先生|女士|太太|小姐|同学|全家|安全|成都|江苏|江西|云南|海南|河南|湖南|管理|金牌|白金|黄金|会员|东方人|平安|安卓|苹果|高级|普通"
+    r"外卖|快递|滴滴|救护|出租|专车|保安|警察|客服|老板|程序|高中|马上|何必|别人|什么|不|没|了|过|在|是|的|一个|一下|服务|经理|老师|先生|女士|太太|小姐|同学|全家|安全|成都|江苏|江西|云南|海南|河南|湖南|管理|金牌|白金|黄金|会员|撇子|猫子|东方人|平安|安卓|苹果|高级|普通"
 )
 _NICK = re.compile(
     r"(?:小|老|阿|大)[\u4e00-\u9fff]{1,2}|([\u4e00-\u9fff])\1|[\u4e00-\u9fff]{1,2}(?:哥|姐|叔|总|工|老师|同学|先生|女士|小姐)"
@@ -76,7 +76,7 @@ def _is_name(name: str, *, sure: bool) -> bool:
         return True
     if name in PLACE_SET or name[0] not in SURNAMES or len(name) > 3:
         return False
-    return sure and name[-1] not in "的了过吗呢吧" or name[-1] not in _NAME_ENDINGS
+    return (sure and name[-1] not in "的了过吗呢吧") or name[-1] not in _NAME_ENDINGS
 
 
 def place(text: Piece) -> Piece | None:

@@ -19,8 +19,8 @@ from afterturn.credentials import parse_credential, seal_key
 from afterturn.envelope import wrap
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
-from delivery_fixtures import START, World, new_world, turn
-from delivery_processes import Running, beat, registered, worker
+from delivery_fixtures import START, World, ended, new_world, turn
+from delivery_processes import Running, beat, inspected, registered, worker
 from schemas.tables import Session as SessionRow
 from schemas.tables import Turn, Window
 from services import wait_until
@@ -108,7 +108,7 @@ def test_what_an_agent_publishes_is_kept_and_its_session_cut(home: Path, agents_
             for n in range(250)
         ]
         publisher.state("u1", "s1", {"intent": PLANTED})
-        publisher.end("u1", "s1", outcome="success")
+        publisher.end("s1", user="u1", outcome="success")
         assert publisher.flush(30)
 
         _await_turns(agents_world, 250)
@@ -226,6 +226,22 @@ def _window_turns(world: World) -> list[str]:
 
 def _sweeps(client: Redis) -> int:
     return int(str(client.llen(_queue("pulse"))))
+
+
+def test_the_embedded_worker_runs_every_other_task_and_digests(home: Path, agents_world: World, client: Redis):
+    quick = {"workers_sweep_seconds": "0.5"}
+    with worker(home, "ingest", **quick), worker(home, "app", **quick) as running, beat(home, "beat", **quick):
+        _push(client, _message(agents_world, [turn("My name is Anna.", 0), turn("我叫李雷。", 1), ended(2)]))
+
+        wait_until(lambda: _states(agents_world) == {"digested": 2, "applied": 1}, seconds=SECONDS, what="the digest")
+        assert inspected(home) == [
+            f"afterturn.{verb}" for verb in ("consolidate", "decay", "digest", "expire", "index")
+        ]
+        assert registered(home, "app")["tasks"] == inspected(home)
+        assert running.process.poll() is None
+
+    assert not [line for line in running.lines() if line["level"] == "ERROR"]
+    assert all("Anna" not in str(line) and "李雷" not in str(line) for line in running.lines())
 
 
 def test_a_broker_that_evicts_is_refused(home: Path, agents_world: World, client: Redis):

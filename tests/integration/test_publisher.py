@@ -99,6 +99,20 @@ def test_a_message_is_coalesced_sealed_and_holds_no_readable_text(
     assert len(said(broker, credential)) == 151
 
 
+def test_a_flush_hurries_what_is_there_and_nothing_after_it(publisher: Publisher) -> None:
+    say(publisher, 1)
+    assert publisher.flush(30)
+    assert publisher.flush(30)
+    before = publisher.stats().messages
+
+    for _ in range(200):
+        publisher.turn("u1", "s1", "user", "x")
+        time.sleep(0.0002)
+    wait_until(lambda: publisher.stats().sent == 201)
+
+    assert publisher.stats().messages - before < 40
+
+
 def test_secrets_are_masked_before_they_leave(publisher: Publisher, broker: Broker, credential: Credential) -> None:
     publisher.turn("u", "s", "user", "密码是abc123", tool={"name": "t", "arguments": {"password": "hunter2"}})
     publisher.state("u", "s", {"known_facts": {"card": "4111 1111 1111 1111"}})

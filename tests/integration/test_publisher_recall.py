@@ -77,11 +77,13 @@ def service() -> Iterator[Service]:
 
 # The machine that runs the tests may be slow: patience is the default here, and a deadline is asked for by name.
 def _ask(query: str, **options: Any) -> Pack:
-    return afterturn.recall(query, **{"deadline_ms": 10_000, **options})
+    patient: dict[str, Any] = {"deadline_ms": 10_000, **options}
+    return afterturn.recall(query, **patient)
 
 
 async def _ask_later(query: str, **options: Any) -> Pack:
-    return await afterturn.arecall(query, **{"deadline_ms": 10_000, **options})
+    patient: dict[str, Any] = {"deadline_ms": 10_000, **options}
+    return await afterturn.arecall(query, **patient)
 
 
 def _ask_async(query: str, **options: Any) -> Pack:
