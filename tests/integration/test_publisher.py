@@ -313,6 +313,21 @@ def deep(levels: int) -> object:
     return [deep(levels - 1)] if levels else "x"
 
 
+def test_a_broker_that_lets_agents_only_push_is_enough(broker: Broker, credential: Credential) -> None:
+    """The rights that agents get in production. Without TIME there is no clock offset, and everything else works."""
+    broker.client.execute_command(  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+        *("ACL", "SETUSER", "agent", "on", ">pw", "resetkeys", "~afterturn:v1:ingest", "-@all"),
+        *("+lpush", "+hello", "+auth", "+ping", "+select", "+client|setinfo"),
+    )
+    with Publisher(credential.text(), f"redis://agent:pw@127.0.0.1:{broker.port}/0") as publisher:
+        say(publisher, 3)
+        assert publisher.flush(10)
+        stats = publisher.stats()
+
+    assert (stats.sent, stats.failures) == (3, 0)
+    assert said(broker, credential) == ["turn 0", "turn 1", "turn 2"]
+
+
 # Any: most of these are wrong for the type checker too.
 WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda p: p.turn("", "s", "user", "x"), "user"),

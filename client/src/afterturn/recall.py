@@ -232,8 +232,11 @@ def _ask_once(client: httpx.Client, question: _Question, deadline: float) -> tup
         body = bytearray()
         for chunk in response.iter_bytes():
             body += chunk
-            if time.monotonic() > deadline or len(body) > MAX_ANSWER_BYTES:
+            if time.monotonic() > deadline:
                 raise _late(question)
+            if len(body) > MAX_ANSWER_BYTES:
+                msg = "the answer is larger than any pack"
+                raise NotReachable(msg, "bad_answer")
         return response.status_code, response.headers, bytes(body)
 
 
