@@ -294,9 +294,10 @@ class Timeline:
         return self.spec is not None and self.spec.closes_explicitly
 
     def _is_lesser(self, one: EvidenceView, seg: Segment) -> bool:
+        if self.policy.rank(one, self.spec) < seg.rank:
+            return True
         flagged = bool(one.guard_flags) and one.write_status != "approved"
-        often = seg.sessions() >= self.policy.flagged_sessions
-        return self.policy.rank(one, self.spec) < seg.rank or (flagged and often)
+        return flagged and seg.sessions() >= self.policy.flagged_sessions
 
     def _refines(self, longer: str, shorter: str) -> bool:
         return self.spec is not None and is_refinement(self.spec.name, longer, shorter)
