@@ -119,6 +119,20 @@ def _holiday(said: Said, match: re.Match[str]) -> Stay | None:
     return calendar.holiday(said.today, match["holiday"])
 
 
+def _distance_of(said: Said, match: re.Match[str]) -> Stay | datetime:
+    bare = re.fullmatch(
+        r"(?P<number>.*?)(?P<unit>天|日|周|星期|礼拜|月|年|小时|钟头|分钟)(?P<side>前|后)", _plain(match[0])
+    )
+    if bare is None:
+        msg = "no distance"
+        raise ValueError(msg)
+    return _distance(said, bare)
+
+
+def _plain(phrase: str) -> str:
+    return re.sub(r"(?:之|以)(?=[前后]$)", "", phrase).replace("个", "")
+
+
 _UNITS = r"(?P<unit>天|日|个?(?:周|星期|礼拜|月)|年|个?(?:小时|钟头)|分钟)"
 
 ZH_RULES: tuple[Rule, ...] = (
@@ -134,17 +148,3 @@ ZH_RULES: tuple[Rule, ...] = (
     _rule(rf"(?P<number>{ZH_NUMBER}|半){_UNITS}(?:之|以)?(?P<side>前|后)(?!悔|来|面|天|年)", _distance_of),
     _rule(rf"(?P<holiday>{_HOLIDAYS})", _holiday),
 )  # fmt: skip
-
-
-def _distance_of(said: Said, match: re.Match[str]) -> Stay | datetime:
-    bare = re.fullmatch(
-        r"(?P<number>.*?)(?P<unit>天|日|周|星期|礼拜|月|年|小时|钟头|分钟)(?P<side>前|后)", _plain(match[0])
-    )
-    if bare is None:
-        msg = "no distance"
-        raise ValueError(msg)
-    return _distance(said, bare)
-
-
-def _plain(phrase: str) -> str:
-    return re.sub(r"(?:之|以)(?=[前后]$)", "", phrase).replace("个", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.rules import identity_zh, needs_zh, taste_zh
+from llm.rules import body_zh, contact_zh, home_zh, identity_zh, needs_zh, taste_zh, work_zh
 from llm.rules.clauses_zh import clauses
 from llm.rules.finding import Finding
 from llm.rules.masking import masked
@@ -17,10 +17,14 @@ def findings(text: str) -> list[Finding]:
     parts = list(clauses(same))
     found: list[Finding] = []
     for clause in parts:
-        needs = list(needs_zh.find(clause))
-        reached = any(finding.key in {"contact", "language"} for finding in needs)
-        tastes = [] if reached else taste_zh.find(clause)
-        found += [timed(finding, clause.piece) for finding in (*identity_zh.find(clause), *tastes, *needs)]
+        reached = list(contact_zh.find(clause))
+        body = list(body_zh.find(clause))
+        # "I prefer email" is a channel and "I'm vegan" a diet: neither is a taste, and a standing order is no need.
+        about = any(finding.key in {"contact", "language"} for finding in reached)
+        tastes = [] if about or body else taste_zh.find(clause)
+        needs = [] if reached else needs_zh.find(clause)
+        identity = (*identity_zh.find(clause), *home_zh.find(clause), *work_zh.find(clause))
+        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs)]
     found += needs_zh.find_budgets(parts, found)
     found += needs_zh.find_other(same, found)
     return found

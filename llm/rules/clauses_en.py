@@ -127,6 +127,11 @@ class Clause:
     named: str | None = None
     bare: bool = False
 
+    @property
+    def language(self) -> str:
+        """The language of its words."""
+        return "en"
+
 
 def clauses(text: str, start: int = 0) -> Iterator[Clause]:
     """The clauses of a masked text that may state something, in order."""

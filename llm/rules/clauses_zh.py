@@ -57,6 +57,11 @@ _WHEN = re.compile(
 )
 _PAST_NOW = re.compile(r"(?:的时候|那会儿?|那时|那年|期间|时候|以前总)")
 
+PAST = re.compile(
+    r"^(?:[^，。]{0,6}?)(?:以前|之前|曾经|曾|过去|原先|从前|早些年|前几年|小时候|当年|上学时|毕业前|那会儿|老早|原来(?=在|是|住|做))"
+)
+"""What opens a statement about the past."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
@@ -74,6 +79,11 @@ class Clause:
     hedged: bool
     named: str | None = None
     sentence: str = ""
+
+    @property
+    def language(self) -> str:
+        """The language of its words."""
+        return "zh"
 
 
 def clauses(text: str, start: int = 0) -> Iterator[Clause]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.rules import identity_en, needs_en, taste_en
+from llm.rules import body_en, contact_en, home_en, identity_en, needs_en, taste_en, work_en
 from llm.rules.clauses_en import JOKING, clauses
 from llm.rules.finding import Finding
 from llm.rules.masking import masked
@@ -17,11 +17,14 @@ def findings(text: str) -> list[Finding]:
     parts = list(clauses(same))
     found: list[Finding] = []
     for clause in parts:
-        needs = list(needs_en.find(clause, same))
-        # "I prefer email" is a channel, not a taste.
-        reached = any(finding.key in {"contact", "language"} for finding in needs)
-        tastes = [] if reached else taste_en.find(clause, same)
-        found += [timed(finding, clause.piece) for finding in (*identity_en.find(clause, same), *tastes, *needs)]
+        reached = list(contact_en.find(clause))
+        body = list(body_en.find(clause))
+        # "I prefer email" is a channel and "I'm vegan" a diet: neither is a taste, and a standing order is no need.
+        about = any(finding.key in {"contact", "language"} for finding in reached)
+        tastes = [] if about or body else taste_en.find(clause)
+        needs = [] if reached else needs_en.find(clause)
+        identity = (*identity_en.find(clause, same), *home_en.find(clause), *work_en.find(clause))
+        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs)]
     found += needs_en.find_budgets(parts, found)
     found += taste_en.find_topic(same, 0)
     found += needs_en.find_other(same, 0, found)

@@ -1,4 +1,4 @@
-"""What someone likes, avoids, is allergic to, eats, gave up: Chinese."""
+"""What someone likes, dislikes, avoids, gave up, does by habit: Chinese."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator
 
 from llm.rules import values_zh as values
-from llm.rules.clauses_zh import Clause
-from llm.rules.finding import USER, Finding, Piece
-from llm.rules.identity_zh import PAST
-from memory.codes import DIET, code_of
+from llm.rules.clauses_zh import PAST, Clause
+from llm.rules.finding import USER, Finding, Piece, part, stated
 from schemas.drafts import Polarity
 
 _MUCH = r"(?:很|特别|最|非常|超级?|挺|比较|还是|一直|一向|也|真的|都|就|蛮|相当|尤其|从小|从来|其实|现在|最近|这几年|平时|平常|只|更|越来越|本来|可|贼|巨|老|总是|一般|还|确实|真|太|特|极其|无敌|格外|向来|始终|仍然|依然|已经|真心|实在|一点|一点都|有点儿?|有些)*"
@@ -40,24 +38,6 @@ _ONLY = re.compile(
 _AVOID = re.compile(
     r"^(?:一直|从来|从不|从|也|都|平时|一般|绝对|完全|真的|现在|向来|自小|从小|因为[^，]{1,8})*(?:不(?:能)?(?:吃|喝|碰|沾|穿)|吃不了|喝不了|不能接触|忌口?|忌食|避免(?:吃|喝)?|滴(?P<drop>酒)不沾|少吃|不敢吃|不敢喝|不可以吃)(?P<v>[\u4e00-\u9fffA-Za-z、和或 ]{0,14}?)(?:的|的人)?$"
 )
-_ALLERGY = re.compile(
-    r"^(?:我|也|是|一直|从小(?:就)?|现在|天生|有点|的确|其实|好像)*对\s*(?P<v>[^，。]{1,24}?)(?:都|有点儿?|有些|轻度|轻微|中度|重度|严重|特别|非常|很|也|会|是|真的|一直|比较|超级|极度|有|全部|过敏性)*(?P<cue>过敏|不耐受)(?:的|史|反应|症)?(?:了)?$"
-)
-_ALLERGY_PLAIN = re.compile(
-    r"^(?:我|有|患有|严重的?|轻微的?|一点|是)*(?P<v>[\u4e00-\u9fff、和]{1,12}?)(?:严重|重度|轻度)?(?P<cue>过敏|不耐受)(?:史|症|体质|者|患者)?(?:的)?$|^(?:我的)?过敏[源原](?:是|有|为|：|:|包括)?(?P<w>[\u4e00-\u9fff、和]{1,16})$"
-)
-_NOT_ALLERGIC = re.compile(
-    r"^(?:我|现在|已经|早就|也|其实|并|都)*(?:对\s*(?P<v>[^，。]{1,12}?)(?:已经|现在|早就|并|也|其实|都)*不(?:再)?过敏(?P<over>了)?|不(?:再)?对\s*(?P<w>[^，。]{1,12}?)过敏(?P<over2>了)?)$"
-)
-_NOT_ALLERGEN = re.compile(
-    r"^(?:[^，]{1,4}的(?!水果|坚果|食物)|皮肤|鼻子|眼睛|脸|身体|体质|什么|没有|没|不|无|药物$|食物$|容易|季节性?|换季|经常|有时|会|这个|那个|它|他|她|你|过|都|一直|接触性?|他们)|吗|呢|什么|没有|任何"
-)
-_DIET = re.compile(
-    r"^(?:(?:是(?:一?个|位|名)?|一直|现在|开始|已经|也|都|只|长期|坚持|从小|最近|在|改|严格|常年|信佛|平时|我|全家)*)(?P<v>吃全素|全素|吃长素|纯素(?:食)?(?:主义)?者?|吃纯素|严格素食(?:者|主义者)?|吃素(?:的)?|吃斋|素食(?:主义)?者?|蛋奶素|鱼素者?|清真(?:饮食|食品)?|吃清真(?:的|食品)?|生酮(?:饮食)?|吃生酮|低碳水?(?:饮食)?|无麸质(?:饮食)?|低糖饮食|控糖|低盐饮食|弹性素食)(?P<over>了)?(?:[一二三四五六七八九十两半\d]+(?:多)?年)?(?:了)?$"
-)
-_NO_DIET = re.compile(
-    r"^(?:已经|现在|早就|也)*不(?:再)?(?:是)?(?P<v>吃素|吃全素|素食(?:主义)?者?|纯素(?:主义)?者?|生酮|吃清真)(?:了|者了)$"
-)
 _FAVOURITE = re.compile(
     r"^(?:我)?(?:的)?(?:最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?:[\u4e00-\u9fff]{1,8})?|爱好|兴趣(?:爱好)?|最爱)(?:是|就是|还是|有|：|:|一直是|包括)\s*(?P<v>[^，。]{1,24})$"
 )
@@ -67,86 +47,23 @@ _IS_FAVOURITE = re.compile(
 _HABIT = re.compile(
     r"^(?:我)?(?P<v>(?:每天(?:早上|晚上|中午|早晨|下午|睡前|都)*|每周(?:[一二三四五六日末天])?(?:都)?|每个?(?:周末|星期|月|早上|晚上)(?:都)?|周末(?:都|一般|通常|习惯)|平时(?:都|一般|习惯)|习惯(?:了)?(?:每天|早上|晚上|睡前|早起|晚睡)?|一般(?:早上|晚上|周末)|通常(?:早上|晚上|周末)?)(?:会|要|都会|都要)?(?:坚持)?(?:\d+点|[一二三四五六七八九十]+点半?)?(?:跑步|游泳|健身|晨跑|夜跑|散步|骑车|打球|打篮球|打羽毛球|练瑜伽|做瑜伽|瑜伽|冥想|看书|读书|写日记|喝[^，]{1,6}|吃[^，]{1,6}|早起|起床|睡觉|睡|加班|遛狗|做饭|去健身房|爬山|钓鱼|学[^，]{1,6}|练[^，]{1,6}|跑[^，]{1,6})(?:[^，]{0,6})?)$"
 )
-_SPECIALS = (
-    ("pregnancy", re.compile(r"(?P<v>怀孕|有孕在身|怀上(?:宝宝|孩子)?|怀二胎|怀了(?:宝宝|孩子|二胎|双胞胎))")),
-    ("religion", re.compile(r"^(?:是|信)(?:一?名|个|虔诚的)?(?P<v>基督徒|基督教徒|天主教徒|穆斯林|佛教徒|道教徒|信佛|佛|基督教?|伊斯兰教|道教|天主教)(?:的|徒)?$")),
-    ("health", re.compile(r"^(?:有|得了|患有|患|被?(?:确诊|诊断)(?:了|为|出)?(?:患有)?|一直有|查出(?:了|来)?)(?:轻度|重度|中度|严重的?|慢性|先天性?)*(?P<v>糖尿病|高血压|哮喘|癫痫|抑郁症|焦虑症|冠心病|心脏病|癌症|胃病|胃炎|甲亢|甲减|痛风|关节炎|肾炎|乙肝|乳腺癌|肺癌|自闭症|多动症|失眠症?|偏头痛|类风湿)(?:了|的)?")),
-    ("orientation", re.compile(r"^是(?:一?个|位)?(?P<v>同性恋|双性恋|女同|男同|同志|拉拉)(?:者)?$")),
-    ("politics", re.compile(r"^是(?:一?名|个)?(?P<v>(?:中共)?党员|共产党员|民主党(?:人|派)?|共和党人?|国民党员?)$")),
-    ("union", re.compile(r"^是(?:一?名|个)?(?P<v>工会会员|工会成员)$")),
-)  # fmt: skip
 
 
 def find(clause: Clause) -> Iterator[Finding]:
-    """Preferences, avoidances, allergies and diets of one clause."""
+    """Likes, dislikes, what was given up, avoidances, habits of one clause."""
     if clause.hedged or _DOUBLE.search(clause.whole.text):
         return
     yield from _favourite(clause)
-    if not clause.subject:
-        return
-    for finder in (_allergy, _diet, _special, _dropped, _avoid, _taste):
-        found = list(finder(clause))
-        yield from found
-        if found:
-            return
+    if clause.subject:
+        yield from list(_dropped(clause)) or list(_avoid(clause)) or list(_taste(clause))
 
 
 def _favourite(clause: Clause) -> Iterator[Finding]:
     match = _FAVOURITE.match(clause.whole.text)
     if match and clause.subject == USER and (clause.whole.text.startswith("我") or clause.dropped):
-        yield from _each(clause, "likes", _part(clause.whole, match, "v"), "+")
+        yield from each_thing(clause, "likes", part(clause.whole, match, "v"), "+")
     elif (match := _IS_FAVOURITE.match(clause.whole.text)) and values.is_thing(match["v"]):
-        yield _finding(clause, "likes", _part(clause.whole, match, "v"), "+", end=clause.whole.end, subject=USER)
-
-
-def _allergy(clause: Clause) -> Iterator[Finding]:
-    body = clause.body
-    if match := _NOT_ALLERGIC.match(body.text):
-        over = match["over"] or match["over2"] or "不再" in body.text
-        value = _part(body, match, "v" if match["v"] else "w")
-        if not _NOT_ALLERGEN.search(value.text):
-            yield from _each(clause, "allergy", value, "retract" if over else "-", end=clause.whole.end)
-        return
-    if "不过敏" in body.text or "没过敏" in body.text or "没有过敏" in body.text:
-        return
-    past = PAST.match(body.text)
-    inner = body.tail(past.end()) if past else body
-    match = _ALLERGY.match(inner.text) or _ALLERGY_PLAIN.match(inner.text)
-    if match is None:
-        return
-    value = _part(inner, match, "v" if match["v"] else "w")
-    if _NOT_ALLERGEN.search(value.text) or ("w" in match.groupdict() and not match["v"] and clause.subject != USER):
-        return
-    yield from _each(clause, "allergy", value, "past" if past else "+", end=inner.start + match.end())
-
-
-def _diet(clause: Clause) -> Iterator[Finding]:
-    body = clause.body
-    if (match := _NO_DIET.match(body.text)) and (code := code_of(DIET, match["v"])):
-        yield _finding(clause, "diet", Piece(code, body.start + match.start("v")), "retract", end=clause.whole.end)
-        return
-    past = PAST.match(body.text)
-    inner = body.tail(past.end()) if past else body
-    if (match := _DIET.match(inner.text)) and (
-        code := code_of(DIET, re.sub("^(?:吃全素|全素|吃纯素|吃长素)$", "全素", match["v"]).replace("蛋奶素", "素食"))
-    ):
-        yield _finding(
-            clause,
-            "diet",
-            Piece(code, inner.start + match.start("v")),
-            "past" if past else "+",
-            end=inner.start + match.end(),
-        )
-
-
-def _special(clause: Clause) -> Iterator[Finding]:
-    text = clause.body.text
-    if re.search(r"没有?怀|未怀|不是|没有|没得|备孕|想怀|治好|痊愈", text) or PAST.match(text):
-        return
-    for key, pattern in _SPECIALS:
-        if (match := pattern.search(text)) and match.start() <= 8:
-            yield _finding(clause, key, _part(clause.body, match, "v"), "+")
-            return
+        yield stated(clause, "likes", part(clause.whole, match, "v"), "+", end=clause.whole.end, subject=USER)
 
 
 def _dropped(clause: Clause) -> Iterator[Finding]:
@@ -156,26 +73,26 @@ def _dropped(clause: Clause) -> Iterator[Finding]:
         r"不(?:吃|喝|玩|看|用|打)(?:饭|下|得|完|起|到|出|懂|上|惯|动|习惯|电话|扰|一下)|忍不住", body.text
     ):
         name = next(group for group in ("v", "w", "x") if match[group])
-        yield from _each(clause, "likes", _part(body, match, name), "retract", end=clause.whole.end)
+        yield from each_thing(clause, "likes", part(body, match, name), "retract", end=clause.whole.end)
     elif (
         (match := _TOPIC_GAVE_UP.match(clause.whole.text))
         and clause.subject == USER
         and not re.match(r"(?:现在|已经|最近|我|早就|从此|后来|他|她|你|以后|真的|实在|都|也|再也)", match["v"])
     ):
-        yield from _each(clause, "likes", _part(clause.whole, match, "v"), "retract", end=clause.whole.end)
+        yield from each_thing(clause, "likes", part(clause.whole, match, "v"), "retract", end=clause.whole.end)
     elif match := _ONLY.match(body.text):
-        yield from _each(clause, "likes", _part(body, match, "v"), "+")
+        yield from each_thing(clause, "likes", part(body, match, "v"), "+")
 
 
 def _avoid(clause: Clause) -> Iterator[Finding]:
     match = _AVOID.match(clause.body.text)
     if match is None or clause.body.text.endswith("了") or re.search(r"吃不(?!了)|少吃(?:点|一)", clause.body.text):
         return
-    value = _part(clause.body, match, "drop" if match["drop"] else "v")
+    value = part(clause.body, match, "drop" if match["drop"] else "v")
     if value.text and not re.match(
         r"(?:饭|下|得|完|起|到|出|动|早饭|早餐|晚饭|午饭|药|亏|苦|东西|太|这|那|完|饱|惯|任何东西|外卖$)", value.text
     ):
-        yield from _each(clause, "avoid", value, "-", end=clause.body.start + match.end())
+        yield from each_thing(clause, "avoid", value, "-", end=clause.body.start + match.end())
 
 
 def _taste(clause: Clause) -> Iterator[Finding]:
@@ -186,28 +103,28 @@ def _taste(clause: Clause) -> Iterator[Finding]:
         if past is None:
             rest = inner.tail(match.end())
             rest = Piece(re.sub(r"无感$", "", rest.text), rest.start)
-            yield from _each(clause, "likes", rest, "-")
+            yield from each_thing(clause, "likes", rest, "-")
         return
     if match := _LIKE.match(inner.text):
         rest = inner.tail(match.end())
         if not _relative(rest.text):
-            yield from _each(clause, "likes", rest, "past" if past else "+")
+            yield from each_thing(clause, "likes", rest, "past" if past else "+")
         return
     if clause.subject != USER or past:
         return
     whole = clause.whole
     if match := _TOPIC_LIKE.match(whole.text):
         negative = match["no"] is not None or match["cue"] == "讨厌"
-        value = _part(whole, match, "w" if match["no"] else "v")
+        value = part(whole, match, "w" if match["no"] else "v")
         if not re.match(r"(?:我|你|他|她|其实|真的|也|还|确实|最|不)", value.text):
-            yield from _each(clause, "likes", value, "-" if negative else "+", end=whole.end)
+            yield from each_thing(clause, "likes", value, "-" if negative else "+", end=whole.end)
     elif (match := _NEVER.match(whole.text)) and not re.match(
         r"(?:我|你|这|那|他|她|网络|手机|电脑|现在|今天|明天|质量|系统|密码|登录|支付|时间|方案|颜色|身体|胃|真的|还是|都|实在)",
         match["v"],
     ):
-        yield from _each(clause, "likes", _part(whole, match, "v"), "-", end=whole.end)
+        yield from each_thing(clause, "likes", part(whole, match, "v"), "-", end=whole.end)
     elif match := _HABIT.match(whole.text):
-        yield _finding(clause, "habit", _part(whole, match, "v"), "+")
+        yield stated(clause, "habit", part(whole, match, "v"), "+")
 
 
 def _relative(rest: str) -> bool:
@@ -218,26 +135,9 @@ def _relative(rest: str) -> bool:
     )
 
 
-def _each(clause: Clause, key: str, rest: Piece, op: Polarity, *, end: int | None = None) -> Iterator[Finding]:
+def each_thing(clause: Clause, key: str, rest: Piece, op: Polarity, *, end: int | None = None) -> Iterator[Finding]:
+    """One finding per thing that `rest` names."""
     for part in values.things(rest):
         if len(part.text) == 1 and part.text not in "茶酒辣糖猫狗鱼肉葱姜蒜盐烟醋面虾蟹奶蛋米甜咸酸花书":
             continue
-        yield _finding(clause, key, part, op, end=end)
-
-
-def _part(piece: Piece, match: re.Match[str], name: str) -> Piece:
-    return Piece(match[name], piece.start + match.start(name))
-
-
-def _finding(
-    clause: Clause, key: str, value: Piece, op: Polarity, *, end: int | None = None, subject: str | None = None
-) -> Finding:
-    return Finding(
-        key=key,
-        value=value.text,
-        op=op,
-        start=clause.start,
-        end=end if end is not None else value.end,
-        subject=subject or clause.subject,
-        rule=f"zh.{key}",
-    )
+        yield stated(clause, key, part, op, end=end)

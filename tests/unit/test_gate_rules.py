@@ -209,3 +209,21 @@ def test_a_request_is_no_memory() -> None:
 def test_an_assistants_text_is_no_evidence() -> None:
     assert screen((), role="assistant").write_status == "dropped"
     assert screen((), role="user").write_status == "auto"
+
+
+def test_a_secret_never_stands_in_a_draft_of_ours() -> None:
+    said = turn("My password is Gr33nTram!9, ok?")
+
+    (own,) = own_drafts(said, flags(said.content), [])
+
+    assert (own.decision.write_status, own.decision.reason_codes) == ("rejected", ("secret",))
+    assert "Gr33nTram" not in repr(own)
+
+
+def test_a_wish_not_to_be_kept_covers_the_whole_turn() -> None:
+    said = turn("My sister is called Ottoline. Please don't remember this.")
+    found = flags(said.content)
+
+    assert requests(said, found) == ("no_store",)
+    sister = verified("Ottoline", "My sister is called Ottoline", said.content, key="name", subject="sister")
+    assert decide(sister, found).reason_codes == ("request_no_store",)

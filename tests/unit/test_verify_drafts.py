@@ -307,3 +307,41 @@ def test_a_turn_of_the_future_is_no_trouble() -> None:
 
     assert one.valid_from is not None
     assert one.valid_from > said.at
+
+
+@pytest.mark.parametrize(
+    ("draft", "said", "reason"),
+    [
+        (fact("likes", "green tea", "likes green tea"), "I love hiking and my wife likes green tea", "third_party"),
+        (fact("likes", "绿茶", "喜欢喝绿茶"), "我老婆喜欢喝绿茶", "third_party"),
+        (fact("company", "Netflix", "she works at Netflix"), "My sister moved; she works at Netflix", "third_party"),
+        (fact("likes", "jazz", "I like jazz"), "Do you think I like jazz?", "question"),
+        (fact("likes", "jazz", "I like jazz"), "If I had time, say, I like jazz", "supposed"),
+    ],
+)
+def test_a_quote_cannot_leave_out_what_changes_its_meaning(draft: FactDraft, said: str, reason: str) -> None:
+    assert only(draft, [turn(said)]) == reason
+
+
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        (fact("name", "Max", "My friends call me Max"), "My friends call me Max"),
+        (fact("name", "小林", "我朋友叫我小林"), "我朋友叫我小林"),
+        (fact("likes", "hiking", "My wife and I love hiking"), "My wife and I love hiking"),
+        (fact("contact", "email", "contact me by email if possible"), "Please contact me by email if possible."),
+        (fact("diet", "vegetarian", "I'm vegetarian"), "I don't know if it matters, but I'm vegetarian"),
+        (fact("language", "中文", "如果方便的话请用中文回复"), "如果方便的话请用中文回复"),
+        (fact("likes", "tea", "I like tea"), "I like tea, do you?"),
+    ],
+)
+def test_plain_statements_in_polite_or_mixed_sentences_count(draft: FactDraft, said: str) -> None:
+    assert kept(draft, [turn(said)]).value == draft.value
+
+
+def test_what_is_drunk_is_one_thing_with_or_without_its_verb() -> None:
+    drunk = kept(fact("likes", "喝咖啡", "我喜欢喝咖啡"), [turn("我喜欢喝咖啡。")])
+    gone = kept(fact("likes", "咖啡", "我不喝咖啡了", polarity="retract"), [turn("我不喝咖啡了。")])
+
+    assert drunk.canonical == gone.canonical == "咖啡"
+    assert drunk.value == "喝咖啡"

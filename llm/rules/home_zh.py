@@ -1,0 +1,69 @@
+"""Where someone lives, lived, moved to and from: Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from llm.rules import values_zh as values
+from llm.rules.clauses_zh import PAST, Clause
+from llm.rules.finding import Finding, Piece, part, stated
+from schemas.drafts import Polarity
+
+_LODGING = re.compile(r"住院|住宿|住酒店|住过|住了.{0,4}(?:晚|天|夜)")
+_HAS_LIVED = re.compile(r"(?:我)?在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过)")
+_NOT_MOVED = re.compile(r"不搬|没搬|要搬|想搬|搬(?:东西|砖|运|起|不)")
+_LIVE = re.compile(
+    r"^(?:家(?:就)?(?:住|在)|现居(?:住)?(?:在|于)?|常住(?:在)?|定居(?:在|于)?|长期住在?|目前住在?|坐标(?:是|在)?|base在?|居住在|居住于|(?:我|本人)?(?:现在|目前|一直|常年|也|都|平时|还|已经|最近|主要|就|跟[^，]{1,6}一起|和[^，]{1,6}一起|一个人)*住(?:在|到了?)?|(?:现在|目前|一直|常年|长期)?生活在|所在(?:城市|地)(?:是|：)?|(?:现在|目前)?城市(?:是|：))\s*",
+    re.IGNORECASE,
+)
+_IN_LIVE = re.compile(
+    r"^(?:现在|目前|一直|常年|就|还|已经)*在\s*(?=(?P<p>[^，]{2,12}?)(?:定居|生活|安家|落户|住(?!院|宿|过|了(?![^，]*了$)|了[^，]*酒店)))"
+)
+_MOVED = re.compile(
+    r"(?:从(?P<from>[^，]{2,12}?))?(?:搬家?|迁|移居|移民|调|搬回|搬迁)(?:到|去|来|至|回)?(?:了)?\s*(?P<to>[^，]{2,16})"
+)
+_LEFT_CITY = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:住|在)(?:在)?\s*(?P<v>[^，]{2,10}?)(?:住|生活)?了$")
+_LIVED = re.compile(r"在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过|住了|生活了|定居过|住(?=$))")
+
+
+def find(clause: Clause) -> Iterator[Finding]:
+    """Where someone lives, lived, moved to and from, in one clause."""
+    if not clause.subject or clause.hedged:
+        return
+    past = PAST.match(clause.body.text)
+    inner = clause.body.tail(past.end()) if past else clause.body
+    if match := _LEFT_CITY.match(inner.text):
+        yield from _placed(clause, part(inner, match, "v"), "retract")
+    elif (match := _MOVED.search(inner.text)) and not _NOT_MOVED.search(inner.text):
+        yield from () if past else _move(clause, inner, match)
+    elif (match := _LIVED.search(inner.text) if past else _HAS_LIVED.match(inner.text)) is not None:
+        yield from _placed(clause, part(inner, match, "v"), "past")
+    elif (match := _LIVE.match(inner.text) or _IN_LIVE.match(inner.text)) and not _LODGING.search(inner.text):
+        if found := values.place(inner.tail(match.end())):
+            yield from _each_city(clause, inner, found, "past" if past else "+")
+
+
+def _placed(clause: Clause, text: Piece, op: Polarity) -> Iterator[Finding]:
+    if found := values.place(text):
+        yield stated(clause, "city", found, op, end=clause.whole.end)
+
+
+def _each_city(clause: Clause, inner: Piece, found: Piece, op: Polarity) -> Iterator[Finding]:
+    yield stated(clause, "city", found, op)
+    rest = inner.tail(found.end - inner.start)
+    if (also := re.match(r"\s*(?:和|、|跟)\s*", rest.text)) and (second := values.place(rest.tail(also.end()))):
+        yield stated(clause, "city", second, op)
+
+
+def _move(clause: Clause, inner: Piece, match: re.Match[str]) -> Iterator[Finding]:
+    verb = match[0]
+    if re.match(r"(?:从[^，]*)?调", verb) and "搬" not in verb:
+        return
+    if not re.search(r"(?:到|去|来|至|回|移居|移民)", verb):
+        return
+    to = values.place(part(inner, match, "to"))
+    if to is not None:
+        yield stated(clause, "city", to, "+", end=clause.whole.end)
+        if match["from"] and (origin := values.place(part(inner, match, "from"))):
+            yield stated(clause, "city", origin, "past", end=clause.whole.end)
