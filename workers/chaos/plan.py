@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault, `at` seconds after the start of the faults, undone after `seconds`; `detail` says how, if it matters."""
+    """One fault, `at` seconds after the start of all, undone after `seconds`; `detail` says how, where it matters."""
 
     at: float
     kind: Kind
