@@ -23,7 +23,7 @@ from afterturn.times import microseconds, offset_minutes
 if TYPE_CHECKING:
     from afterturn.masking import Json
 
-_SCHEMES = ("redis://", "rediss://", "redis+socket://", "sentinel://")
+_SCHEMES = ("redis://", "rediss://", "redis+socket://")
 _ROW_BYTES = 1024
 _CLOSE_SECONDS = 5.0
 
