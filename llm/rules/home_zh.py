@@ -44,8 +44,7 @@ def find(clause: Clause) -> Iterator[Finding]:
     elif (match := _LIVED.search(inner.text) if past else _HAS_LIVED.match(inner.text)) is not None:
         yield from _placed(clause, part(inner, match, "v"), "past")
     elif (match := _LIVE.match(inner.text) or _IN_LIVE.match(inner.text)) and not _LODGING.search(inner.text):
-        if found := values.place(inner.tail(match.end())):
-            yield from _each_city(clause, inner, found, "past" if past else "+")
+        yield from _each_city(clause, inner.tail(match.end()), "past" if past else "+")
 
 
 def _placed(clause: Clause, text: Piece, op: Polarity) -> Iterator[Finding]:
@@ -53,9 +52,12 @@ def _placed(clause: Clause, text: Piece, op: Polarity) -> Iterator[Finding]:
         yield stated(clause, "city", found, op, end=clause.whole.end)
 
 
-def _each_city(clause: Clause, inner: Piece, found: Piece, op: Polarity) -> Iterator[Finding]:
+def _each_city(clause: Clause, text: Piece, op: Polarity) -> Iterator[Finding]:
+    found = values.place(text)
+    if found is None:
+        return
     yield stated(clause, "city", found, op)
-    rest = inner.tail(found.end - inner.start)
+    rest = text.tail(found.end - text.start)
     if (also := re.match(r"\s*(?:和|、|跟)\s*", rest.text)) and (second := values.place(rest.tail(also.end()))):
         yield stated(clause, "city", second, op)
 

@@ -138,8 +138,8 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
         amount = amounts[-1]
         named = _budget_object(text) or (needed[-1].object if needed else None)
         yield Finding(
-            key="budget", value=text[amount.start : amount.end], op="+", start=clause.start, end=clause.start + max(amount.end, len(text)),
-            object=named, rule="zh.budget",
+            key="budget", value=text[amount.start : amount.end], op="+",
+            start=clause.start, end=clause.start + max(amount.end, len(text)), object=named, rule="zh.budget",
         )  # fmt: skip
 
 
