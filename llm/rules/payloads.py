@@ -90,7 +90,11 @@ def _fact(key: str, value: str, field: str, ids: dict[str, str], payload: str) -
     if place is None:
         return
     kind = _KIND.get(key, "order")
-    about = ids.get(kind) or ids.get("order") or ids.get("product")
+    about = (
+        ids.get(kind)
+        or (ids.get("order") if kind == "parcel" else None)
+        or (ids.get("product") if kind == "order" else None)
+    )
     # The subject is the thing itself: what a tool reports is never a fact about the speaker.
     yield Finding(
         key=key,

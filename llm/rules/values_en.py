@@ -253,6 +253,8 @@ def occupation(text: Piece, *, strict: bool) -> Piece | None:
         ),
     )
     words = region.text.split()
+    if words and words[-1].lower() in _OPEN_ENDED:
+        return None
     if not words or len(words) > 5 or _INNER_PRONOUN.search(region.text) or any(char.isdigit() for char in region.text):
         return None
     lower = " ".join(words).lower()
