@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime, timedelta
 
+from memory.precision import window_end
+from memory.refinement import is_refinement
 from memory.registry import KeySpec
 from schemas.decisions import ChangeOp, EvidenceView
 
 TICK = timedelta(microseconds=1)
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,55 +314,6 @@ class Timeline:
             rule=why[1],
             shaped_by=one,
         )
-
-
-def is_refinement(key: str, longer: str, shorter: str) -> bool:
-    """Whether `longer` says the same as `shorter`, only more precisely: 上海 and 上海浦东, Jon and Jon Smith.
-
-    Only for names, places, employers and jobs, at a word border, and never by a number: two things that differ in a
-    number are two things. Chinese names and employers are never prefixes of each other (王芳 is not 王芳芳).
-    """
-    if key not in {"name", "city", "company", "job"} or not shorter or len(longer) <= len(shorter):
-        return False
-    if longer.startswith(shorter):
-        extra, border = longer[len(shorter) :], longer[len(shorter)]
-    elif longer.endswith(shorter) and key in {"job", "city"}:
-        extra, border = longer[: -len(shorter)], longer[-len(shorter) - 1]
-    else:
-        return False
-    if any(char.isdigit() for char in extra):
-        return False
-    if shorter.isascii():
-        return not border.isalnum()
-    return key == "job" or (key == "city" and longer.startswith(shorter))
-
-
-def window_end(start: datetime, precision: str, tz: str | None) -> datetime:
-    """The end of the day, week, month or year that begins at `start` in its zone; `start` itself for an instant."""
-    zone = zone_of(tz)
-    local = start.astimezone(zone)
-    match precision:
-        case "day":
-            local += _DAY
-        case "week":
-            local += 7 * _DAY
-        case "month":
-            local = (local.replace(day=1) + 32 * _DAY).replace(day=1)
-        case "year":
-            local = local.replace(year=local.year + 1)
-        case _:
-            pass
-    return local.astimezone(UTC)
-
-
-def zone_of(tz: str | None) -> tzinfo:
-    """The zone a version renders in: an IANA name, or UTC when there is none."""
-    if tz is None:
-        return UTC
-    try:
-        return ZoneInfo(tz)
-    except (ZoneInfoNotFoundError, ValueError):
-        return UTC
 
 
 def order_of(one: EvidenceView) -> tuple[datetime, str, int, str]:

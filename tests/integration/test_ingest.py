@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import update
 from sqlmodel import col, select
 
 from afterturn.batches import encode_batch
@@ -17,7 +18,7 @@ from afterturn.credentials import parse_credential, seal_key
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
 from delivery_fixtures import BATCH, START, World, ended, event, ids, tenant_key, turn, world
-from schemas.envelopes import disclose, disclose_json
+from schemas.envelopes import disclose, disclose_json, enclose_json
 from schemas.errors import BadBatch, Forbidden
 from schemas.tables import (
     DeadLetter,
@@ -34,6 +35,7 @@ from stores import clock, dead, ledger, turns, working
 from stores.ledger import Tally
 from stores.tenancy import KeyInfo
 from tasks.ingest import BatchInfo, Receipt, ingest_batch, ingest_events
+from tasks.parked import read_parked
 
 __all__ = ["world"]
 
@@ -358,7 +360,34 @@ def test_an_event_of_a_newer_version_is_parked(world: World):
         assert dead.waiting(session) == []
     assert letter.error_code == "event_v2"
     assert letter.payload is not None
-    assert disclose_json(letter.payload)["mood"] == "calm"
+    assert disclose_json(letter.payload)["event"]["mood"] == "calm"
+
+
+def test_what_was_parked_is_read_after_the_upgrade_and_counted_once(world: World):
+    newer, newest = turn("From the future.", 1, v=2), turn("From later still.", 2, v=3)
+    _ingest(world, [newer, newest])
+    assert read_parked(world.kit) == 0
+    with world.db.read() as session:
+        letters = {letter.error_code: letter for letter in dead.parked(session)}
+    _as_if_v1_could_read(world, letters["event_v2"])
+
+    assert read_parked(world.kit) == 1
+    assert read_parked(world.kit) == 0
+
+    assert [disclose(row.content) for row in _turns(world)] == ["From the future."]
+    assert _ledger(world) == {"stored": 2}
+    with world.db.read() as session:
+        assert [letter.error_code for letter in dead.parked(session)] == ["event_v3"]
+        assert ledger.receptions(session) == Tally(stored=2)
+
+
+def _as_if_v1_could_read(world: World, letter: DeadLetter) -> None:
+    """Writes the letter anew with an event of this version: the upgrade, seen from the other side."""
+    assert letter.payload is not None
+    parked = disclose_json(letter.payload)
+    parked["event"]["v"] = 1
+    change = update(DeadLetter).where(col(DeadLetter.id) == letter.id).values(payload=enclose_json(parked))
+    world.db.write(lambda session: session.connection().execute(change))
 
 
 def test_over_http_a_newer_version_is_refused(world: World):

@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 
 from memory.facts import current_at, fold, importance, slot_parts
+from memory.precision import window_end
+from memory.refinement import is_refinement
 from memory.registry import spec_of
-from memory.timeline import is_refinement, window_end
 from memory_fixtures import day, evidence, folded, ids
 from schemas.decisions import FactVersion, Fold
 
