@@ -33,7 +33,8 @@ _WORD = (
 )
 _AMOUNT = re.compile(
     rf"(?P<sign>{_SIGN}|(?:RMB|CNY|USD|EUR|GBP)(?=\s?\d))?\s?(?<![\d.])(?P<number>{_NUMBER})(?![\d%])"
-    rf"\s?(?P<scale>{_SCALE})?\s?(?P<word>{_WORD})?(?P<tail>以内|以下|之内|以上|起|左右|上下|多|\s?(?:max|tops|or less|or under|at most)\b)?",
+    rf"\s?(?P<scale>{_SCALE})?\s?(?P<word>{_WORD})?(?P<tail>以内|以下|之内|以上|起|左右|上下|多"
+    rf"|\s?(?:max|tops|or less|or under|at most)\b)?",
     re.IGNORECASE,
 )
 _ZH_DIGITS = {
@@ -52,13 +53,15 @@ _ZH_DIGITS = {
 }
 _ZH_STEPS = {"十": 10, "百": 100, "千": 1000}
 _ZH_AMOUNT = re.compile(
-    r"(?P<number>[零〇一二两三四五六七八九十百千万亿]{1,12})(?P<word>元人民币|块钱|人民币|美元|美金|欧元|英镑|日元|港币|台币|元|块)?"
+    r"(?P<number>[零〇一二两三四五六七八九十百千万亿]{1,12})(?P<word>元人民币|块钱|人民币|美元"
+    r"|美金|欧元|英镑|日元|港币|台币|元|块)?"
     r"(?P<tail>以内|以下|之内|以上|起|左右|上下|多)?"
 )
 _LOOK_BACK = 24
 _AT_MOST = re.compile(
     r"(?:不超过|不能超过|不要超过|别超过|最多|顶多|至多|上限(?:是|为)?|低于|少于|控制在|不高于"
-    r"|\b(?:under|below|at most|up to|max(?:imum)?(?: of)?|no more than|not more than|less than|within|cap(?:ped)? at|tops)"
+    r"|\b(?:under|below|at most|up to|max(?:imum)?(?: of)?|no more than|not more than|less than"
+    r"|within|cap(?:ped)? at|tops)"
     r"|<=|≤|<)\s*$",
     re.IGNORECASE,
 )

@@ -15,7 +15,8 @@ _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?")
 _NOISE = re.compile(r"https?://\S+|\S+@\S+\.\S+|```.*?```", re.DOTALL)
 _MAX_SCAN = 4_000
 _ENGLISH = re.compile(
-    r"\b(?:i|i'm|my|me|the|a|an|is|are|was|and|or|to|of|in|on|at|for|with|you|it|this|that|do|does|have|not|please|what)\b",
+    r"\b(?:i|i'm|my|me|the|a|an|is|are|was|and|or|to|of|in|on|at|for|with|you|it|this|that|do|does"
+    r"|have|not|please|what)\b",
     re.IGNORECASE,
 )
 # A Chinese sentence may be full of product names; an English one has its small words.

@@ -224,8 +224,12 @@ class Timeline:
         if self._refines(one.canonical, seg.canonical):
             seg.canonical = one.canonical
             seg.shape("refine", "more_specific", one)
-        if end is not None and end != seg.end:
-            seg.end = end
+        if end is not None and end != seg.end and not self._is_lesser(one, seg):
+            # What is known to follow stays: a new end reaches to it, not over it.
+            follows = [
+                other.start for other in self.segments if other.start is not None and _reaches(other.start, seg.end)
+            ]
+            seg.end = min([end, *follows])
             seg.shape("refine", "new_end", one)
 
     def _stands_against(self, one: EvidenceView, seg: Segment) -> bool:
@@ -253,15 +257,16 @@ class Timeline:
         seg = self._segment(one, start=start, end=end, why=("add", "first_statement"))
         if others:
             seg.shape("supersede", "newer_statement", one)
-        for old in same:
+        # What ended before this begins, with something else between, stays a span of its own.
+        joined = [old for old in same if _reaches(old.end, start)]
+        for old in joined:
             self._absorb(seg, old)
         for rival in [rival for rival in self.rivals if self._says(one, rival)]:
             seg.evidence = _in_order([*rival.evidence, *seg.evidence])
-        self.segments = [old for old in self.segments if old not in same]
+        self.segments = [*(old for old in self.segments if old not in joined), seg]
         self._settle(one)
         for old in sorted(others, key=lambda old: _key(old.start)):
             self._end(old, start, ("supersede", "newer_statement", one))
-        self.segments.append(seg)
 
     def _absorb(self, seg: Segment, old: Segment) -> None:
         """Joins an older segment of the same value: the earlier begin, and an end that is still to come."""
@@ -289,9 +294,10 @@ class Timeline:
         return self.spec is not None and self.spec.closes_explicitly
 
     def _is_lesser(self, one: EvidenceView, seg: Segment) -> bool:
+        if self.policy.rank(one, self.spec) < seg.rank:
+            return True
         flagged = bool(one.guard_flags) and one.write_status != "approved"
-        often = seg.sessions() >= self.policy.flagged_sessions
-        return self.policy.rank(one, self.spec) < seg.rank or (flagged and often)
+        return flagged and seg.sessions() >= self.policy.flagged_sessions
 
     def _refines(self, longer: str, shorter: str) -> bool:
         return self.spec is not None and is_refinement(self.spec.name, longer, shorter)

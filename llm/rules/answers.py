@@ -23,17 +23,29 @@ _EN_KEYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for key, pattern in (
         ("allergy", r"\ballerg(?:y|ies|ic)\b"),
         ("diet", r"\b(?:diet|dietary|vegetarian or|vegan or)\b"),
-        ("name", r"\b(?:what(?:'s| is)(?: your)? (?:full |first )?name|your name(?:,| please|\?)|who am i (?:speaking|talking|chatting) (?:to|with)|what (?:should|can|do|may) i call you|how (?:should|may) i address you|have your name)"),
+        ("name", r"\b(?:what(?:'s| is)(?: your)? (?:full |first )?name|your name(?:,| please|\?)|who am i "
+r"(?:speaking|talking|chatting) (?:to|with)|what (?:should|can|do|may) i call you|how "
+r"(?:should|may) i address you|have your name)"),
         ("age", r"\bhow old are you|your age\b"),
-        ("company", r"\b(?:where do you work|who do you work for|which (?:company|employer)|what company|your (?:employer|company)|where are you employed)\b"),
-        ("job", r"\b(?:what do you do(?: for (?:a living|work))?|your (?:job|occupation|profession|role|job title)|what(?:'s| is) your line of work|what kind of work)\b"),
-        ("city", r"\b(?:where (?:do you live|are you (?:based|located|living))|(?:which|what) (?:city|town)|your (?:city|home city|location))\b"),
-        ("contact", r"\b(?:how (?:should|can|would you like|do you (?:want|prefer)|would you prefer)[^?]*(?:contact|reach|update|notif|hear)|(?:preferred|best) (?:contact|channel|way)[^?]*|email or (?:phone|text|sms|call)|phone or (?:email|text)|text or (?:email|call))"),
+        ("company", r"\b(?:where do you work|who do you work for|which (?:company|employer)|what company|your "
+r"(?:employer|company)|where are you employed)\b"),
+        ("job", r"\b(?:what do you do(?: for (?:a living|work))?|your (?:job|occupation|profession|role|job "
+r"title)|what(?:'s| is) your line of work|what kind of work)\b"),
+        ("city", r"\b(?:where (?:do you live|are you (?:based|located|living))|(?:which|what) (?:city|town)"
+r"|your (?:city|home city|location))\b"),
+        ("contact", r"\b(?:how (?:should|can|would you like|do you (?:want|prefer)|would you "
+r"prefer)[^?]*(?:contact|reach|update|notif|hear)|(?:preferred|best) (?:contact|channel"
+r"|way)[^?]*|email or (?:phone|text|sms|call)|phone or (?:email|text)|text or (?:email|call))"),
         ("language", r"\b(?:which|what) language\b"),
-        ("budget", r"\b(?:budget|how much (?:do you want|would you like|are you (?:willing|looking|planning)|can you)[^?]*(?:spend|pay)|price range)\b"),
-        ("avoid", r"\b(?:anything (?:you|that you) (?:don't|do not|can't|cannot|avoid)[^?]*(?:eat|drink)?|foods? (?:you|to) avoid|(?:don't|can't) you eat)\b"),
-        ("likes", r"\b(?:what(?:'s| is| are) your (?:favou?rite|hobb)|your hobbies|what (?:kind|type|sort) of [a-z ]+ do you (?:like|enjoy|prefer)|what do you (?:like|enjoy)|do you (?:like|enjoy|prefer))\b"),
-        ("need", r"\bwhat (?:are you (?:looking for|shopping for)|(?:product|item|model) (?:are|do) you|would you like to (?:buy|order))\b"),
+        ("budget", r"\b(?:budget|how much (?:do you want|would you like|are you (?:willing|looking|planning)|can "
+r"you)[^?]*(?:spend|pay)|price range)\b"),
+        ("avoid", r"\b(?:anything (?:you|that you) (?:don't|do not|can't|cannot|avoid)[^?]*(?:eat|drink)?"
+r"|foods? (?:you|to) avoid|(?:don't|can't) you eat)\b"),
+        ("likes", r"\b(?:what(?:'s| is| are) your (?:favou?rite|hobb)|your hobbies|what (?:kind|type|sort) of "
+r"[a-z ]+ do you (?:like|enjoy|prefer)|what do you (?:like|enjoy)|do you (?:like|enjoy"
+r"|prefer))\b"),
+        ("need", r"\bwhat (?:are you (?:looking for|shopping for)|(?:product|item|model) (?:are|do) you|would "
+r"you like to (?:buy|order))\b"),
     )
 )  # fmt: skip
 _ZH_KEYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -46,13 +58,15 @@ _ZH_KEYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("age", r"多大(?:了|年纪|岁数)?|几岁|年龄|贵庚"),
         (
             "company",
-            r"在哪(?:里|儿|家公司|个公司)?(?:工作|上班|高就)|(?:哪家|什么|哪个)(?:公司|单位)|(?:公司|单位)(?:名称|叫什么)",
+            r"在哪(?:里|儿|家公司|个公司)?(?:工作|上班|高就)|(?:哪家|什么|哪个)(?:公司|单位)|(?:公司"
+            r"|单位)(?:名称|叫什么)",
         ),
         ("job", r"(?:做什么|什么)(?:工作|职业|行业)|(?:职业|工作)是(?:什么|做什么)|做什么的"),
         ("city", r"(?:住|居住|生活|定居)在?(?:哪|什么地方)|哪(?:个|座)城市|所在(?:的)?城市|在哪个城市|城市是"),
         (
             "contact",
-            r"(?:怎么|如何|什么方式|哪种方式|用什么)[^？]*(?:联系|通知|沟通)|联系方式|(?:电话|邮件|短信|微信)还是(?:电话|邮件|短信|微信)",
+            r"(?:怎么|如何|什么方式|哪种方式|用什么)[^？]*(?:联系|通知|沟通)|联系方式|(?:电话|邮件|短信"
+            r"|微信)还是(?:电话|邮件|短信|微信)",
         ),
         ("language", r"(?:什么|哪种)语言|中文还是英文|英文还是中文"),
         ("budget", r"预算|价位|想花多少|心理价"),
@@ -62,11 +76,15 @@ _ZH_KEYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 _CODES: dict[str, dict[str, Code]] = {"diet": dict(DIET), "contact": dict(CONTACT), "language": dict(LANGUAGE)}
 _NOTHING = re.compile(
-    r"^(?:no(?:ne|pe|thing)?\b|not (?:really|that|any)|n/?a\b|没|无|不|没有|都(?:行|可以|没)|随便|any\b|whatever|i don't|i'm not|don't|no idea|not sure|不知道|不清楚|不确定)",
+    r"^(?:no(?:ne|pe|thing)?\b|not (?:really|that|any)|n/?a\b|没|无|不|没有|都(?:行|可以|没)|随便"
+    r"|any\b|whatever|i don't|i'm not|don't|no idea|not sure|不知道|不清楚|不确定)",
     re.IGNORECASE,
 )
 _REPLY_LEAD = re.compile(
-    r"^(?:(?:yes|yeah|yep|sure|well|um+|uh|oh|ok|okay|only|just|mostly|mainly|it's|it is|that's|that would be|i'd say|i think it's|probably|at|in|by|via|around|about|the|my name is|to|from|是的?|对|有|嗯|主要是?|就是|是|叫|在|大概|大约|用|通过|就|我|只有|只)[\s,，.。、:：]*)+",
+    r"^(?:(?:yes|yeah|yep|sure|well|um+|uh|oh|ok|okay|only|just|mostly|mainly|it's|it is|that's"
+    r"|that would be|i'd say|i think it's|probably|at|in|by|via|around|about|the|my name is|to"
+    r"|from|是的?|对|有|嗯|主要是?|就是|是|叫|在|大概|大约|用|通过|就|我|只有"
+    r"|只)[\s,，.。、:：]*)+",
     re.IGNORECASE,
 )
 _SURE_LEAD = re.compile(r"\b(?:think|probably|maybe|perhaps|not sure)\b|可能|也许|大概是?(?!\d)", re.IGNORECASE)
@@ -87,12 +105,17 @@ _SWAPS = (
     (re.compile(r"\byou\b", re.IGNORECASE), "I"),
 )
 _QUESTION_TAIL = re.compile(
-    r"[,，]?\s*(?:right|correct|is that (?:right|correct)|isn't it|aren't you|don't you|yes|ok(?:ay)?|(?:是)?(?:对吗|对吧|对不对|是吗|是吧|没错吧|吗|么|吧|呢))?\s*[?？。.!！]*\s*$",
+    r"[,，]?\s*(?:right|correct|is that (?:right|correct)|isn't it|aren't you|don't you|yes"
+    r"|ok(?:ay)?|(?:是)?(?:对吗|对吧|对不对|是吗|是吧|没错吧|吗|么|吧|呢))?\s*[?？。.!！]*\s*$",
     re.IGNORECASE,
 )
 _CONFIRM_LEAD = re.compile(
-    r"^(?:(?:so|and|ok|okay|great|just to confirm|to confirm|let me confirm|shall i (?:note|remember|save|record) (?:down )?that|should i (?:note|remember|save|record) (?:down )?that|can i confirm(?: that)?|i see|got it|confirming|am i right that|is it (?:right|correct|true) that|did you say(?: that)?"
-    r"|所以|那么?|确认一下|我确认一下|跟您确认一下|请问|需要我记(?:住|下)|要我记(?:住|下)|您是说|你是说|也就是说)[\s,，:：]*)+",
+    r"^(?:(?:so|and|ok|okay|great|just to confirm|to confirm|let me confirm|shall i (?:note"
+    r"|remember|save|record) (?:down )?that|should i (?:note|remember|save|record) (?:down )?that"
+    r"|can i confirm(?: that)?|i see|got it|confirming|am i right that|is it (?:right|correct"
+    r"|true) that|did you say(?: that)?"
+    r"|所以|那么?|确认一下|我确认一下|跟您确认一下|请问|需要我记(?:住|下)|要我记(?:住|下)|您是说"
+    r"|你是说|也就是说)[\s,，:：]*)+",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -100,7 +123,8 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _SUBMIT = re.compile(
-    r"\b(?:shall|should|may|can|could|would|want|like) (?:i|we|me|you)\b(?! (?:note|remember|save|record))|提交|继续|下单|帮您|为您|可以吗|好吗|行吗|需要我(?!记)",
+    r"\b(?:shall|should|may|can|could|would|want|like) (?:i|we|me|you)\b(?! (?:note|remember|save"
+    r"|record))|提交|继续|下单|帮您|为您|可以吗|好吗|行吗|需要我(?!记)",
     re.IGNORECASE,
 )
 

@@ -17,11 +17,16 @@ _ALLERGIC = re.compile(
     r"(?:(?:[a-z]+ly|very|so|a bit|a little)\s+)?allerg(?:ic|y)\s+(?:reaction\s+)?to\s+", re.IGNORECASE
 )
 _ALLERGY = re.compile(
-    r"(?:have|has|having|had|got|have got|suffer from|suffers from|living with|developed)\s+(?:an?\s+|some\s+)?(?:(?:severe|serious|bad|mild|terrible|slight|major|deadly|life-threatening|nasty|known|strong|seasonal|diagnosed)\s+)*(?P<v>[a-z][a-z -]{1,40}?)\s+allerg(?:y|ies)\b",
+    r"(?:have|has|having|had|got|have got|suffer from|suffers from|living with"
+    r"|developed)\s+(?:an?\s+|some\s+)?(?:(?:severe|serious|bad|mild|terrible|slight|major|deadly"
+    r"|life-threatening|nasty|known|strong|seasonal|diagnosed)\s+)*(?P<v>[a-z][a-z "
+    r"-]{1,40}?)\s+allerg(?:y|ies)\b",
     re.IGNORECASE,
 )
 _ALLERGY_TO = re.compile(
-    r"(?:have|has|having|had|got|have got|suffer from|suffers from|developed|with)\s+(?:an?\s+)?(?:(?:severe|serious|bad|mild|terrible|slight|major|deadly|life-threatening|nasty|strong)\s+)*allerg(?:y|ies|ic reactions?)\s+to\s+",
+    r"(?:have|has|having|had|got|have got|suffer from|suffers from|developed"
+    r"|with)\s+(?:an?\s+)?(?:(?:severe|serious|bad|mild|terrible|slight|major|deadly"
+    r"|life-threatening|nasty|strong)\s+)*allerg(?:y|ies|ic reactions?)\s+to\s+",
     re.IGNORECASE,
 )
 _INTOLERANT = re.compile(
@@ -31,20 +36,38 @@ _OUTGREW = re.compile(
     r"(?:outgrew|outgrown|grew out of|lost)\s+(?:my|his|her|the)\s+(?P<v>[a-z]+(?:\s[a-z]+)?)\s+allergy", re.IGNORECASE
 )
 _DIET = re.compile(
-    r"(?:an?\s+)?(?:(?:strict|strictly|lifelong|life-long|committed|mostly|total|proud|devout|on a|on an?|following an?|follow an?|eat(?:s|ing)?|keep(?:s|ing)?|gone|went|going|turned|became|become|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%|ovo-lacto|lacto-ovo|lacto)\s+)*"
-    r"(?P<v>vegetarian|veggie|vegan|pescatarian|pescetarian|flexitarian|halal|kosher|keto|ketogenic|paleo|plant[- ]based|gluten[- ]free|dairy[- ]free|lactose[- ]free|low[- ]carb|low[- ]salt|low[- ]sodium|low[- ]sugar)\b(?!\s+(?:restaurant|place|option|recipe|food options|meal|cake|lover|wife|friend|shop|cheese|butcher|burger|protein|milk|sausage|dish|menu|leather))",
+    r"(?:an?\s+)?(?:(?:strict|strictly|lifelong|life-long|committed|mostly|total|proud|devout|on a"
+    r"|on an?|following an?|follow an?|eat(?:s|ing)?|keep(?:s|ing)?|gone|went|going|turned|became"
+    r"|become|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%"
+    r"|ovo-lacto|lacto-ovo|lacto)\s+)*"
+    r"(?P<v>vegetarian|veggie|vegan|pescatarian|pescetarian|flexitarian|halal|kosher|keto"
+    r"|ketogenic|paleo|plant[- ]based|gluten[- ]free|dairy[- ]free|lactose[- ]free|low[- ]carb"
+    r"|low[- ]salt|low[- ]sodium|low[- ]sugar)\b(?!\s+(?:restaurant|place|option|recipe|food "
+    r"options|meal|cake|lover|wife|friend|shop|cheese|butcher|burger|protein|milk|sausage|dish"
+    r"|menu|leather))",
     re.IGNORECASE,
 )
 _SPECIALS = (
     ("pregnancy", re.compile(r"(?:(?:\d+|[a-z]+)\s+(?:weeks|months)\s+)?(?P<v>pregnant)\b|(?P<w>expecting a baby)\b", re.IGNORECASE)),
-    ("religion", re.compile(r"(?:an?\s+)?(?:(?:practising|practicing|devout|observant|strict|orthodox)\s+)?(?P<v>muslim|christian|catholic|protestant|jewish|jew|buddhist|hindu|sikh|atheist|agnostic|mormon)\b(?=\s*(?:$|[,.;!]|and\b|so\b|but\b))", re.IGNORECASE)),
-    ("orientation", re.compile(r"(?:an?\s+)?(?P<v>gay|lesbian|bisexual|queer|asexual|pansexual)\b(?=\s*(?:$|[,.;!]|and\b|man\b|woman\b|so\b|but\b))", re.IGNORECASE)),
-    ("health", re.compile(r"(?:an?\s+)?(?:(?:type (?:1|2|one|two))\s+)?(?P<v>diabetic|asthmatic|epileptic|autistic|dyslexic|hiv[- ]positive|coeliac|celiac|bipolar|anaemic|anemic)\b", re.IGNORECASE)),
+    ("religion", re.compile(r"(?:an?\s+)?(?:(?:practising|practicing|devout|observant|strict|orthodox)\s+)?(?P<v>muslim"
+r"|christian|catholic|protestant|jewish|jew|buddhist|hindu|sikh|atheist|agnostic"
+r"|mormon)\b(?=\s*(?:$|[,.;!]|and\b|so\b|but\b))", re.IGNORECASE)),
+    ("orientation", re.compile(r"(?:an?\s+)?(?P<v>gay|lesbian|bisexual|queer|asexual|pansexual)\b(?=\s*(?:$|[,.;!]|and\b"
+r"|man\b|woman\b|so\b|but\b))", re.IGNORECASE)),
+    ("health", re.compile(r"(?:an?\s+)?(?:(?:type (?:1|2|one|two))\s+)?(?P<v>diabetic|asthmatic|epileptic|autistic"
+r"|dyslexic|hiv[- ]positive|coeliac|celiac|bipolar|anaemic|anemic)\b", re.IGNORECASE)),
     ("union", re.compile(r"an?\s+(?P<v>(?:trade[- ])?union member)\b", re.IGNORECASE)),
-    ("politics", re.compile(r"an?\s+(?:(?:registered|lifelong|staunch)\s+)?(?P<v>democrat|republican|socialist|communist|libertarian|conservative voter|labour voter|(?:member of the [A-Z][a-z]+ Party))\b", re.IGNORECASE)),
+    ("politics", re.compile(r"an?\s+(?:(?:registered|lifelong|staunch)\s+)?(?P<v>democrat|republican|socialist|communist"
+r"|libertarian|conservative voter|labour voter|(?:member of the [A-Z][a-z]+ Party))\b", re.IGNORECASE)),
 )  # fmt: skip
 _ILL = re.compile(
-    r"(?:have|has|suffer from|suffers from|was diagnosed with|diagnosed with|got diagnosed with|live with|lives with|living with)\s+(?:(?:severe|chronic|mild|bad|type (?:1|2|one|two))\s+)*(?P<v>(?:type (?:1|2|one|two) )?diabetes|asthma|epilepsy|cancer|depression|anxiety disorder|adhd|autism|dyslexia|high blood pressure|hypertension|arthritis|migraines?|ibs|crohn's(?: disease)?|c(?:o)?eliac disease|hiv|multiple sclerosis|parkinson's|alzheimer's|dementia|ptsd|ocd|endometriosis|insomnia|heart (?:disease|condition)|a heart condition)\b",
+    r"(?:have|has|suffer from|suffers from|was diagnosed with|diagnosed with|got diagnosed with"
+    r"|live with|lives with|living with)\s+(?:(?:severe|chronic|mild|bad|type (?:1|2|one"
+    r"|two))\s+)*(?P<v>(?:type (?:1|2|one|two) )?diabetes|asthma|epilepsy|cancer|depression"
+    r"|anxiety disorder|adhd|autism|dyslexia|high blood pressure|hypertension|arthritis|migraines?"
+    r"|ibs|crohn's(?: disease)?|c(?:o)?eliac disease|hiv|multiple sclerosis|parkinson's"
+    r"|alzheimer's|dementia|ptsd|ocd|endometriosis|insomnia|heart (?:disease|condition)|a heart "
+    r"condition)\b",
     re.IGNORECASE,
 )
 

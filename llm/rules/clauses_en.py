@@ -17,40 +17,68 @@ State = Literal["holds", "not", "over", "was", "cannot"]
 
 _SENTENCE = re.compile(r"(?:[^.!?\n]|[.](?=\w)|(?<=\b[A-Z])[.]|(?<=\b(?:Dr|Mr|Ms|St|vs))[.]|(?<=\bMrs)[.])+[.!?…]*")
 _VERB = (
-    r"am|live|lives|living|work|works|working|hate|hates|love|loves|like|likes|prefer|prefers|enjoy|enjoys|dislike|dislikes|have|has|need|needs|want|wants"
-    r"|don'?t|doesn'?t|do|does|can'?t|cannot|never|moved|relocated|used|been|doing|recently|drink|drinks|eat|eats|avoid|avoids|allergic|based|detest|detests|adore|adores"
-    r"|currently|no\s+longer|just|started|joined|left|quit|stopped|gave|speak|speaks|use|uses|is|was|were|are|he|she|they|we|i|i'm|i'd|i've|i'll|im|ive|my|it|its|it's"
-    r"|you|your|please|pls|plz|actually|also|always|can|could|would|will|should|if|when|what|where|how|who|which|why|so|but|because|though|there|that's|this|these|the"
-    r"|thanks|thank|btw|by the way|call|email|text|message|contact|not|then|now|mine|our|our's|turned|became|got|lost|call me|let|make|keep|send|maybe|perhaps|whereas|while|since|until|looking"
+    r"am|live|lives|living|work|works|working|hate|hates|love|loves|like|likes|prefer|prefers"
+    r"|enjoy|enjoys|dislike|dislikes|have|has|need|needs|want|wants"
+    r"|don'?t|doesn'?t|do|does|can'?t|cannot|never|moved|relocated|used|been|doing|recently|drink"
+    r"|drinks|eat|eats|avoid|avoids|allergic|based|detest|detests|adore|adores"
+    r"|currently|no\s+longer|just|started|joined|left|quit|stopped|gave|speak|speaks|use|uses|is"
+    r"|was|were|are|he|she|they|we|i|i'm|i'd|i've|i'll|im|ive|my|it|its|it's"
+    r"|you|your|please|pls|plz|actually|also|always|can|could|would|will|should|if|when|what|where"
+    r"|how|who|which|why|so|but|because|though|there|that's|this|these|the"
+    r"|thanks|thank|btw|by the way|call|email|text|message|contact|not|then|now|mine|our|our's"
+    r"|turned|became|got|lost|call me|let|make|keep|send|maybe|perhaps|whereas|while|since|until"
+    r"|looking"
     r"|budget|aged|never"
 )
 _BREAK = re.compile(
     rf"\s*[;:()\[\]]\s*|\s+[-–—]+\s+|—|\.{{3}}|…"
-    rf"|\s*,?\s+(?:but(?!\s+not\b)|because|although|though|whereas|while|cos|cuz|coz|so\s+(?=i\b|i'|my\b|please\b|we\b))\s+"
+    rf"|\s*,?\s+(?:but(?!\s+not\b)|because|although|though|whereas|while|cos|cuz|coz|so\s+(?=i\b|i'"
+    rf"|my\b|please\b|we\b))\s+"
     rf"|\s*,\s*(?:and\s+|or\s+|then\s+|plus\s+)?(?=(?:{_VERB})(?![\w-]))(?!like\b|likes\b)"
     rf"|\s+and\s+(?:also\s+|then\s+)?(?=(?:{_VERB})(?![\w-]))|\s+(?=(?:who|which)\s)",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
-    r"^(?:(?:hi|hello|hey|hiya|yo|dear|ok|okay|well|so|actually|oh|ah|yes|yeah|yep|no(?=\s*[,.!])|nope|nah|and|but|also|plus|btw|by the way|fyi|honestly|frankly|personally"
-    r"|to be (?:honest|clear|precise|fair)|tbh|anyway|anyways|now|nowadays|these days|at the moment|right now|sorry|thanks|thank you|thx|just so you know"
-    r"|for the record|for reference|for context|as (?:i|you) (?:said|mentioned|know|may know)|like i said|as mentioned|please (?:also )?(?:note|remember|know|be aware)(?: that)?"
-    r"|(?:also )?(?:note|remember|keep in mind|bear in mind|be aware)(?: that)?|don't forget(?: that)?|you should know(?: that)?|i should (?:mention|add|say)(?: that)?"
-    r"|i (?:just )?want(?:ed)? (?:you )?to (?:let you know|mention|add|say|know)(?: that)?|i told you(?: that)?|i mean|you know|look|listen|first(?: of all|ly)?|second(?:ly)?"
-    r"|correction|hmm+|um+|uh|er|there|everyone|everybody|all|guys|team|folks|again|then|oops|wait|additionally|furthermore|moreover|besides|in fact|in short|fwiw|p\.?s\.?"
-    r"|these days|luckily|fortunately|unfortunately|sadly|obviously|clearly|of course|good (?:morning|afternoon|evening)|since you asked|if (?:it helps|that helps|it matters|you must know|you're curious|possible)"
-    r"|last (?:week|month|year|summer|spring|winter|autumn|fall)|yesterday|recently|today|in (?:19|20)\d\d|let me introduce myself|a bit about me|about me|quick intro|intro|the thing is|truth is|turns out|just|finally)"
-    r"(?![\w'])[\s,!.:-]*)*(?:(?:after|before|since|for|in|during|until|over|with)\s[^,.;]{2,40}?,?\s+(?=(?:i|i'm|i've|my)\s))?",
+    r"^(?:(?:hi|hello|hey|hiya|yo|dear|ok|okay|well|so|actually|oh|ah|yes|yeah|yep|no(?=\s*[,.!])"
+    r"|nope|nah|and|but|also|plus|btw|by the way|fyi|honestly|frankly|personally"
+    r"|to be (?:honest|clear|precise|fair)|tbh|anyway|anyways|now|nowadays|these days|at the "
+    r"moment|right now|sorry|thanks|thank you|thx|just so you know"
+    r"|for the record|for reference|for context|as (?:i|you) (?:said|mentioned|know|may know)"
+    r"|like i said|as mentioned|please (?:also )?(?:note|remember|know|be aware)(?: that)?"
+    r"|(?:also )?(?:note|remember|keep in mind|bear in mind|be aware)(?: that)?|don't forget(?: "
+    r"that)?|you should know(?: that)?|i should (?:mention|add|say)(?: that)?"
+    r"|i (?:just )?want(?:ed)? (?:you )?to (?:let you know|mention|add|say|know)(?: that)?|i told "
+    r"you(?: that)?|i mean|you know|look|listen|first(?: of all|ly)?|second(?:ly)?"
+    r"|correction|hmm+|um+|uh|er|there|everyone|everybody|all|guys|team|folks|again|then|oops|wait"
+    r"|additionally|furthermore|moreover|besides|in fact|in short|fwiw|p\.?s\.?"
+    r"|these days|luckily|fortunately|unfortunately|sadly|obviously|clearly|of course|good "
+    r"(?:morning|afternoon|evening)|since you asked|if (?:it helps|that helps|it matters|you must "
+    r"know|you're curious|possible)"
+    r"|last (?:week|month|year|summer|spring|winter|autumn|fall)|yesterday|recently|today|in (?:19"
+    r"|20)\d\d|let me introduce myself|a bit about me|about me|quick intro|intro|the thing is"
+    r"|truth is|turns out|just|finally)"
+    r"(?![\w'])[\s,!.:-]*)*(?:(?:after|before|since|for|in|during|until|over"
+    r"|with)\s[^,.;]{2,40}?,?\s+(?=(?:i|i'm|i've|my)\s))?",
     re.IGNORECASE,
 )
 _ADVERBS = (
-    r"(?:(?:really|absolutely|totally|truly|definitely|also|still|just|actually|currently|now|always|recently|personally|honestly|simply|quite|rather|especially"
-    r"|particularly|mostly|mainly|generally|so|kind of|very much|both|obviously|clearly|certainly|genuinely|already|usually|normally|typically|all|ever|since|only"
-    r"|deeply|seriously|severely|badly|highly|mildly|deathly|extremely|strongly|fully|strictly|officially|happily|proudly|finally|originally|today|btw|even|super|very|too|pretty|well|fucking|bloody|damn|have always|'ve always|has always|temporarily|permanently|fairly|more|full-time|part-time)\s+){0,4}"
+    r"(?:(?:really|absolutely|totally|truly|definitely|also|still|just|actually|currently|now"
+    r"|always|recently|personally|honestly|simply|quite|rather|especially"
+    r"|particularly|mostly|mainly|generally|so|kind of|very much|both|obviously|clearly|certainly"
+    r"|genuinely|already|usually|normally|typically|all|ever|since|only"
+    r"|deeply|seriously|severely|badly|highly|mildly|deathly|extremely|strongly|fully|strictly"
+    r"|officially|happily|proudly|finally|originally|today|btw|even|super|very|too|pretty|well"
+    r"|fucking|bloody|damn|have always|'ve always|has always|temporarily|permanently|fairly|more"
+    r"|full-time|part-time)\s+){0,4}"
 )
-_ADJECTIVES = r"(?:(?:older|elder|eldest|oldest|younger|youngest|little|big|best(?!\s+friend)|closest|late|dear|new|current|lovely|own|twin|ex|beloved|poor|middle|adopted|step|\d+[- ]year[- ]old)\s+){0,3}"
+_ADJECTIVES = (
+    r"(?:(?:older|elder|eldest|oldest|younger|youngest|little|big|best(?!\s+friend)|closest|late"
+    r"|dear|new|current|lovely|own|twin|ex|beloved|poor|middle|adopted|step|\d+[- ]year[- "
+    r"]old)\s+){0,3}"
+)
 _KIN = re.compile(
-    rf"^(?:[Bb]oth\s+)?(?:[Mm]y|MY)\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend|[a-zé-]+))(?P<name>,?\s+[A-Z][a-z]+(?=,?\s)(?!\s+(?:and|or)\b),?)?"
+    rf"^(?:[Bb]oth\s+)?(?:[Mm]y|MY)\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend"
+    rf"|[a-zé-]+))(?P<name>,?\s+[A-Z][a-z]+(?=,?\s)(?!\s+(?:and|or)\b),?)?"
     r"(?P<next>\s|'s\s|'s$|$)",
 )
 _FIRST = re.compile(r"^(?:(?:me|my \w+) and i\b|i\b|we\b|im\b|ive\b)", re.IGNORECASE)
@@ -60,49 +88,79 @@ _BARE = re.compile(
 )
 # Without its subject, "love" and "like" are mostly nouns and comparisons: only a gerund, a plural or an infinitive makes them verbs.
 _LOVE_NOUN = re.compile(
-    r"^(?:(?:also|really|absolutely|just)\s+)?(?:loves?|likes?|hates?|needs?|works?|drinks?)\s+(?!to\s+\w|[a-z]+ing\b|[a-z]+s\b(?!\s*\w*['’])|[A-Z]|for\s+[A-Z]|at\s|as\s|an?\s|the\s)|^(?:loves?|likes?)\s+(?:is|was|always|has|as)\b|^(?:loves?|likes?)\s+[a-z]+s\s+(?:and|or)?\s*$(?<=zzz)",
+    r"^(?:(?:also|really|absolutely|just)\s+)?(?:loves?|likes?|hates?|needs?|works?"
+    r"|drinks?)\s+(?!to\s+\w|[a-z]+ing\b|[a-z]+s\b(?!\s*\w*['’])|[A-Z]|for\s+[A-Z]|at\s|as\s|an?\s"
+    r"|the\s)|^(?:loves?|likes?)\s+(?:is|was|always|has|as)\b|^(?:loves?"
+    r"|likes?)\s+[a-z]+s\s+(?:and|or)?\s*$(?<=zzz)",
     re.IGNORECASE,
 )
 _OTHER_SUBJECT = re.compile(
-    r"^(?:you|your|he|she|it|its|it's|they|that|that's|this|these|those|the|there|what|where|how|who|which|why|when|if|please|pls|plz|our|can|could|would"
-    r"|will|should|thanks|thank|is|are|was|were|does|call|email|text|message|contact|let|make|keep|send|maybe|perhaps|budget|mine|not|then|so|btw|looking|until|since|while|i'll)\b",
+    r"^(?:you|your|he|she|it|its|it's|they|that|that's|this|these|those|the|there|what|where|how"
+    r"|who|which|why|when|if|please|pls|plz|our|can|could|would"
+    r"|will|should|thanks|thank|is|are|was|were|does|call|email|text|message|contact|let|make|keep"
+    r"|send|maybe|perhaps|budget|mine|not|then|so|btw|looking|until|since|while|i'll)\b",
     re.IGNORECASE,
 )
 
 _ASKS = re.compile(
-    r"^(?:can|could|would|will|do|does|did|is|are|am|was|were|what|what's|where|where's|when|why|how|how's|which|who|who's|whose|should|may|shall|have|has|any|isn't"
-    r"|aren't|don't|doesn't|didn't|won't|can't|couldn't|wouldn't|got any|know any|remember (?:when|what|where|how|if|who)|guess (?:what|who|where))\b",
+    r"^(?:can|could|would|will|do|does|did|is|are|am|was|were|what|what's|where|where's|when|why"
+    r"|how|how's|which|who|who's|whose|should|may|shall|have|has|any|isn't"
+    r"|aren't|don't|doesn't|didn't|won't|can't|couldn't|wouldn't|got any|know any|remember (?:when"
+    r"|what|where|how|if|who)|guess (?:what|who|where))\b",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"\b(?:if|imagine|imagining|suppose|supposing|supposed|assuming|assume|pretend|let's say|let us say|hypothetically|hypothetical|what if|wish|wished|unless|in case|whether|as though"
-    r"|role-?play|dreamt|dreamed|in (?:my|a|the) dream|were to|for (?:example|instance)|e\.g|say i|would have|had i|fictional|in another life|in theory|lorem)\b",
+    r"\b(?:if|imagine|imagining|suppose|supposing|supposed|assuming|assume|pretend|let's say|let "
+    r"us say|hypothetically|hypothetical|what if|wish|wished|unless|in case|whether|as though"
+    r"|role-?play|dreamt|dreamed|in (?:my|a|the) dream|were to|for (?:example|instance)|e\.g|say i"
+    r"|would have|had i|fictional|in another life|in theory|lorem)\b",
     re.IGNORECASE,
 )
 _HEDGED = re.compile(
-    r"\b(?:might|may|maybe|perhaps|probably|possibly|would|could|should|must've|hope|hoping|planning|plan to|plans to|thinking (?:of|about)|considering|consider"
-    r"|want(?:s|ed)? to|wanna|going to|gonna|will|won't|'ll|'d|supposed to|almost|nearly|try to|tried to|think|thought|guess|not sure|unsure|seem|seems|feel like|feels like|apparently"
-    r"|as if|about to|used to think|hardly|barely|sort of|someday|one day|soon|tempted|next (?:week|month|year)|tomorrow|intend to|learning to)\b",
+    r"\b(?:might|may|maybe|perhaps|probably|possibly|would|could|should|must've|hope|hoping"
+    r"|planning|plan to|plans to|thinking (?:of|about)|considering|consider"
+    r"|want(?:s|ed)? to|wanna|going to|gonna|will|won't|'ll|'d|supposed to|almost|nearly|try to"
+    r"|tried to|think|thought|guess|not sure|unsure|seem|seems|feel like|feels like|apparently"
+    r"|as if|about to|used to think|hardly|barely|sort of|someday|one day|soon|tempted|next "
+    r"(?:week|month|year)|tomorrow|intend to|learning to)\b",
     re.IGNORECASE,
 )
-_SAYING = r"(?:say|says|said|saying|tell|tells|told|telling|think|thinks|thought|claim|claims|claimed|ask|asks|asked|suggest|suggests|suggested|mention|mentions|mentioned|insist|insists|insisted|believe|believes|believed|swear|swears|swore|heard|hear|hears|reckon|reckons|recommend|recommends|recommended|joke|jokes|joked|keeps saying|wrote|writes|texted|announced|warned|assume|assumes|assumed|figured)"
+_SAYING = (
+    r"(?:say|says|said|saying|tell|tells|told|telling|think|thinks|thought|claim|claims|claimed"
+    r"|ask|asks|asked|suggest|suggests|suggested|mention|mentions|mentioned|insist|insists"
+    r"|insisted|believe|believes|believed|swear|swears|swore|heard|hear|hears|reckon|reckons"
+    r"|recommend|recommends|recommended|joke|jokes|joked|keeps saying|wrote|writes|texted"
+    r"|announced|warned|assume|assumes|assumed|figured)"
+)
 _REPORTED = re.compile(
-    rf"\b(?:(?!i\b|i'|you\b)[a-z]+)\s+(?:(?:just|always|once|also|often|keeps?|kept|has|have|had|already|even|really)\s+)?{_SAYING}\b"
-    rf"|\bi\s+(?:heard|read|was told|am told|hear|thought|told (?:him|her|them|my))\b|\bi'm told\b|\baccording to\b|\bapparently\b|\brumou?r|\byou\s+(?:just\s+)?(?:said|told|mentioned|wrote|think|claimed|asked|keep saying)\b|\bquote\b|\blyrics?\b",
+    rf"\b(?:(?!i\b|i'|you\b)[a-z]+)\s+(?:(?:just|always|once|also|often|keeps?|kept|has|have|had"
+    rf"|already|even|really)\s+)?{_SAYING}\b"
+    rf"|\bi\s+(?:heard|read|was told|am told|hear|thought|told (?:him|her|them|my))\b|\bi'm told\b"
+    rf"|\baccording to\b|\bapparently\b|\brumou?r|\byou\s+(?:just\s+)?(?:said|told|mentioned|wrote"
+    rf"|think|claimed|asked|keep saying)\b|\bquote\b|\blyrics?\b",
     re.IGNORECASE,
 )
 _IRONY = re.compile(
-    r"(?:^|\b)(?:oh,? (?:great|wonderful|fantastic|joy|lovely|perfect|good|brilliant|nice|sure|yay)|yeah,? right|just (?:love|adore)\b(?=.*\b(?:waiting|when|how|being|getting|having|spending|paying|hold)\b)"
-    r"|gotta love|don't you just love|said no one|what a joy|how wonderful that|thanks a lot for nothing|\bnot!+$|as if i|/s\b|sarcasm|lucky me|my favou?rite (?:thing|part|hobby) (?:is|about).*\b(?:waiting|hold|queue|bug|crash))",
+    r"(?:^|\b)(?:oh,? (?:great|wonderful|fantastic|joy|lovely|perfect|good|brilliant|nice|sure"
+    r"|yay)|yeah,? right|just (?:love|adore)\b(?=.*\b(?:waiting|when|how|being|getting|having"
+    r"|spending|paying|hold)\b)"
+    r"|gotta love|don't you just love|said no one|what a joy|how wonderful that|thanks a lot for "
+    r"nothing|\bnot!+$|as if i|/s\b|sarcasm|lucky me|my favou?rite (?:thing|part|hobby) (?:is"
+    r"|about).*\b(?:waiting|hold|queue|bug|crash))",
     re.IGNORECASE,
 )
 JOKING = re.compile(
-    r"\b(?:just kidding|only kidding|kidding|jk|j/k|just joking|only joking|(?:i'm|was|im) joking|just messing|not really|psych|that's a joke|was a joke|pulling your leg)\b(?!\s+(?:sure|into|a fan|a big|keen|fond))",
+    r"\b(?:just kidding|only kidding|kidding|jk|j/k|just joking|only joking|(?:i'm|was|im) joking"
+    r"|just messing|not really|psych|that's a joke|was a joke|pulling your leg)\b(?!\s+(?:sure"
+    r"|into|a fan|a big|keen|fond))",
     re.IGNORECASE,
 )
 _REACH_ME = re.compile(
-    r"\b(?:if|when|whenever|in case)\s+(?:(?:you|anyone|someone)\s+(?:ever\s+)?(?:need|want|have|wish|are going|must|do)(?:\s+me)?\s*(?:to\s+(?:reach|contact|call|get (?:hold|in touch)|talk|speak|update|notify)?[^,.;]{0,40}?)?"
-    r"|(?:there(?:'s| is| are)|anything|something|any)\b[^,.;]{0,40})(?=[,;]|\s(?:please|just|email|text|call|use|contact|message|write|reach)\b|$)",
+    r"\b(?:if|when|whenever|in case)\s+(?:(?:you|anyone|someone)\s+(?:ever\s+)?(?:need|want|have"
+    r"|wish|are going|must|do)(?:\s+me)?\s*(?:to\s+(?:reach|contact|call|get (?:hold|in touch)"
+    r"|talk|speak|update|notify)?[^,.;]{0,40}?)?"
+    r"|(?:there(?:'s| is| are)|anything|something|any)\b[^,.;]{0,40})(?=[,;]|\s(?:please|just"
+    r"|email|text|call|use|contact|message|write|reach)\b|$)",
     re.IGNORECASE,
 )
 
@@ -217,7 +275,9 @@ def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple
         first
         and not _LOVE_NOUN.match(rest.text)
         and re.match(
-            r"^(?:used to|started (?:at|working)|joined|got an?|relocated to|got (?:hired|promoted)|allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
+            r"^(?:used to|started (?:at|working)|joined|got an?|relocated to|got (?:hired|promoted)"
+            r"|allergic to|currently (?:living|based|working)|based in|been (?:living|working|doing)"
+            r"|living in|working (?:at|as|for)|born in|can'?t stand|love|hate|moved to|just moved)\b",
             rest.text,
             re.IGNORECASE,
         )
@@ -227,11 +287,14 @@ def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple
 
 
 _COPULA = re.compile(
-    r"^\s*(?:'m|m|'s|'re|am|is|are|was|were|(?:'ve|ve|have|has|'s)\s+(?:always\s+)?been|been|be|isn't|aren't|ain't|wasn't|weren't|isnt|aint)(?![\w'])\s*",
+    r"^\s*(?:'m|m|'s|'re|am|is|are|was|were|(?:'ve|ve|have|has|'s)\s+(?:always\s+)?been|been|be"
+    r"|isn't|aren't|ain't|wasn't|weren't|isnt|aint)(?![\w'])\s*",
     re.IGNORECASE,
 )
 _PERFECT = re.compile(
-    r"^\s*(?:'ve|ve|have|has|had|'s)\s+(?=(?:just|recently|always|never|also|now|already|since|finally|lived|worked|moved|joined|left|quit|stopped|given|gone|switched|become|turned|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired)\b)",
+    r"^\s*(?:'ve|ve|have|has|had|'s)\s+(?=(?:just|recently|always|never|also|now|already|since"
+    r"|finally|lived|worked|moved|joined|left|quit|stopped|given|gone|switched|become|turned"
+    r"|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired)\b)",
     re.IGNORECASE,
 )
 _USED_TO = re.compile(r"^\s*(?:did\s+)?used? to\s+(be\b\s*)?", re.IGNORECASE)

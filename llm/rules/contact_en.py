@@ -18,82 +18,135 @@ _MOMENT = re.compile(
     r"|this (?:afternoon|evening|morning)|at \d|when (?:it's|it is|the|my))\b",
     re.IGNORECASE,
 )
-_CHANNEL = r"(?:e-?mails?|phone(?: calls?)?|telephone|calls?|texts?|text messages?|sms|whatsapp|wechat|telegram|signal|slack|teams|zoom|video calls?|live chat|chat|post|letters?|mail)"
+_CHANNEL = (
+    r"(?:e-?mails?|phone(?: calls?)?|telephone|calls?|texts?|text messages?|sms|whatsapp|wechat"
+    r"|telegram|signal|slack|teams|zoom|video calls?|live chat|chat|post|letters?|mail)"
+)
 _REACH = re.compile(
-    rf"^(?:please\s+|pls\s+|plz\s+|just\s+|always\s+|only\s+|kindly\s+|you\s+can\s+(?:always\s+|only\s+|best\s+)?|it's\s+(?:best|better|easier)\s+to\s+|better\s+to\s+|feel free to\s+|in (?:the )?future,?\s+|from now on,?\s+|going forward,?\s+)*"
-    rf"(?:contact|ping|dm|reach(?:\s+out\s+to)?|get\s+(?:hold\s+of|in\s+touch\s+with)|write\s+to|message|notify|update|send\s+(?:me\s+)?(?:updates|notifications|news|information|everything|messages)|keep\s+me\s+(?:updated|posted|informed)|get back to|reply to|respond to|inform|talk to|communicate with)(?:\s+(?:me|us))?\s+(?:only\s+|just\s+|instead\s+|best\s+|directly\s+|back\s+)?(?:by|via|on|through|over|using|with|in|at my)\s+(?:my\s+)?(?P<v>{_CHANNEL})\b",
+    rf"^(?:please\s+|pls\s+|plz\s+|just\s+|always\s+|only\s+|kindly\s+|you\s+can\s+(?:always\s+"
+    rf"|only\s+|best\s+)?|it's\s+(?:best|better|easier)\s+to\s+|better\s+to\s+|feel free to\s+|in "
+    rf"(?:the )?future,?\s+|from now on,?\s+|going forward,?\s+)*"
+    rf"(?:contact|ping|dm|reach(?:\s+out\s+to)?|get\s+(?:hold\s+of|in\s+touch\s+with)|write\s+to"
+    rf"|message|notify|update|send\s+(?:me\s+)?(?:updates|notifications|news|information|everything"
+    rf"|messages)|keep\s+me\s+(?:updated|posted|informed)|get back to|reply to|respond to|inform"
+    rf"|talk to|communicate with)(?:\s+(?:me|us))?\s+(?:only\s+|just\s+|instead\s+|best\s+"
+    rf"|directly\s+|back\s+)?(?:by|via|on|through|over|using|with|in|at "
+    rf"my)\s+(?:my\s+)?(?P<v>{_CHANNEL})\b",
     re.IGNORECASE,
 )
 _PREFER = re.compile(
-    rf"(?:prefer|rather)\s+(?:(?:to\s+)?(?:be\s+(?:contacted|reached|notified|updated)\s+(?:by|via|on|through|over)|(?:have\s+)?(?:get|receive|communicate|talk|chat|keep in touch|correspond|hear from you)(?:\s+(?:things|updates|news|messages|everything))?\s*(?:by|via|on|through|over|in)?)\s+)?(?:an?\s+)?(?P<v>{_CHANNEL})\b(?!\s+(?:with|my|your))"
-    rf"(?P<rest>(?:\s*,?\s*(?:rather than|instead of|and not|not)\s+(?:by\s+)?(?:the\s+|a\s+|getting\s+)?(?P<w>{_CHANNEL})\b)?)",
+    rf"(?:prefer|rather)\s+(?:(?:to\s+)?(?:be\s+(?:contacted|reached|notified|updated)\s+(?:by|via"
+    rf"|on|through|over)|(?:have\s+)?(?:get|receive|communicate|talk|chat|keep in touch|correspond"
+    rf"|hear from you)(?:\s+(?:things|updates|news|messages|everything))?\s*(?:by|via|on|through"
+    rf"|over|in)?)\s+)?(?:an?\s+)?(?P<v>{_CHANNEL})\b(?!\s+(?:with|my|your))"
+    rf"(?P<rest>(?:\s*,?\s*(?:rather than|instead of|and not|not)\s+(?:by\s+)?(?:the\s+|a\s+"
+    rf"|getting\s+)?(?P<w>{_CHANNEL})\b)?)",
     re.IGNORECASE,
 )
 _BEST_WAY = re.compile(
-    rf"^(?:the\s+)?(?:best|easiest|preferred|quickest|only|my preferred|fastest)\s+(?:way|method|channel|contact method|contact|means)\b[^,.;]{{0,40}}?\s(?:is|would be)\s+(?:by\s+|via\s+|through\s+|on\s+|over\s+|always\s+|to\s+)*(?P<v>{_CHANNEL})\b",
+    rf"^(?:the\s+)?(?:best|easiest|preferred|quickest|only|my preferred|fastest)\s+(?:way|method"
+    rf"|channel|contact method|contact|means)\b[^,.;]{{0,40}}?\s(?:is|would be)\s+(?:by\s+|via\s+"
+    rf"|through\s+|on\s+|over\s+|always\s+|to\s+)*(?P<v>{_CHANNEL})\b",
     re.IGNORECASE,
 )
 _IS_BEST = re.compile(
-    rf"^(?:an?\s+)?(?P<v>{_CHANNEL})\s+(?:is|are|'s|works)\s+(?:always\s+|usually\s+|the\s+|my\s+)*(?:best|better|preferred|preferable|easier|easiest|ideal)(?!\s+(?:than|friend))\b",
+    rf"^(?:an?\s+)?(?P<v>{_CHANNEL})\s+(?:is|are|'s|works)\s+(?:always\s+|usually\s+|the\s+"
+    rf"|my\s+)*(?:best|better|preferred|preferable|easier|easiest|ideal)(?!\s+(?:than|friend))\b",
     re.IGNORECASE,
 )
 _ONLY = re.compile(
-    rf"^(?:please\s+)?(?P<v>{_CHANNEL})\s+(?:only|instead)(?:\s+please)?$|^only\s+(?:by\s+)?(?P<w>{_CHANNEL})(?:\s+please)?$",
+    rf"^(?:please\s+)?(?P<v>{_CHANNEL})\s+(?:only|instead)(?:\s+please)?$"
+    rf"|^only\s+(?:by\s+)?(?P<w>{_CHANNEL})(?:\s+please)?$",
     re.IGNORECASE,
 )
 _SEND = re.compile(
-    r"^(?:please\s+|pls\s+|just\s+|only\s+|always\s+|kindly\s+|you\s+can\s+)*(?P<v>e-?mail|text|message|whatsapp|call|phone|ring|slack|wechat|dm)\s+(?:me|us)(?P<rest>.*)$",
+    r"^(?:please\s+|pls\s+|just\s+|only\s+|always\s+|kindly\s+|you\s+can\s+)*(?P<v>e-?mail|text"
+    r"|message|whatsapp|call|phone|ring|slack|wechat|dm)\s+(?:me|us)(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
-    r"^\s*(?:$|instead\b|only\b|rather\b|from now on|in (?:the )?future|going forward|any ?time|whenever|for (?:any|all|everything|updates)|with (?:any|all) (?:updates|news|questions)|when (?:there|you have|anything|something)|if (?:there|anything|you need|you have)|please$|not\b)",
+    r"^\s*(?:$|instead\b|only\b|rather\b|from now on|in (?:the )?future|going forward|any ?time"
+    r"|whenever|for (?:any|all|everything|updates)|with (?:any|all) (?:updates|news|questions)"
+    r"|when (?:there|you have|anything|something)|if (?:there|anything|you need|you have)|please$"
+    r"|not\b)",
     re.IGNORECASE,
 )
 _DO_NOT_REACH = re.compile(
-    rf"^(?:(?:and|but|so)\s+)?(?:please\s+|pls\s+|just\s+)*(?:don'?t|do\s+not|never|stop|no\s+more|quit|avoid|no)\s+(?:ever\s+)?(?:(?P<v>e-?mail|text|message|whatsapp|call|phone|ring|slack|dm)(?:ing)?(?:\s+(?:me|us)|(?=\s*$))|(?:(?:contact|reach|messag|writ|notify|reply)(?:ing|e)?\s*(?:to\s+)?(?:me\s+|us\s+)?(?:by|via|on|through|over)|use|giv(?:e|ing) me|send(?:ing)? me|mak(?:e|ing))\s+(?:any\s+|the\s+|a\s+)?(?P<w>{_CHANNEL})|(?P<x>phone\s+calls?|calls|texts|emails|text messages|sms))\b(?P<rest>.*)$",
+    rf"^(?:(?:and|but|so)\s+)?(?:please\s+|pls\s+|just\s+)*(?:don'?t|do\s+not|never|stop|no\s+more"
+    rf"|quit|avoid|no)\s+(?:ever\s+)?(?:(?P<v>e-?mail|text|message|whatsapp|call|phone|ring|slack"
+    rf"|dm)(?:ing)?(?:\s+(?:me|us)|(?=\s*$))|(?:(?:contact|reach|messag|writ|notify|reply)(?:ing"
+    rf"|e)?\s*(?:to\s+)?(?:me\s+|us\s+)?(?:by|via|on|through|over)|use|giv(?:e|ing) me"
+    rf"|send(?:ing)? me|mak(?:e|ing))\s+(?:any\s+|the\s+|a\s+)?(?P<w>{_CHANNEL})"
+    rf"|(?P<x>phone\s+calls?|calls|texts|emails|text messages|sms))\b(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _PLAINLY = re.compile(r"^(?:please|just|only)\s+(?P<v>email|text|message)$", re.IGNORECASE)
 _NOT_BY = re.compile(
-    rf"(?:^|,\s*|\s)(?:and\s+|but\s+)?(?P<q>(?:not|never|rather than|instead of|no|don't)\s+(?:by\s+|via\s+|on\s+|over\s+|through\s+|use\s+|the\s+)*(?P<v>{_CHANNEL}))\b(?=\s*(?:$|[,.;!]|please\b|calls?\b))",
+    rf"(?:^|,\s*|\s)(?:and\s+|but\s+)?(?P<q>(?:not|never|rather than|instead of|no"
+    rf"|don't)\s+(?:by\s+|via\s+|on\s+|over\s+|through\s+|use\s+"
+    rf"|the\s+)*(?P<v>{_CHANNEL}))\b(?=\s*(?:$|[,.;!]|please\b|calls?\b))",
     re.IGNORECASE,
 )
 _NOT_HANDLE = re.compile(
-    r"^\s*(?:$|again$|please$|anymore$|any more$|at all$|under any circumstances$|ever(?: again)?$|ever$|unless (?:it's )?urgent)",
+    r"^\s*(?:$|again$|please$|anymore$|any more$|at all$|under any circumstances$|ever(?: again)?$"
+    r"|ever$|unless (?:it's )?urgent)",
     re.IGNORECASE,
 )
-_WHEN_LIMIT = r"(?:after|before|during|between|until|at|on|in the|outside|past|while|when|without|unless|more than|for at least|earlier than|later than|over the)\b"
+_WHEN_LIMIT = (
+    r"(?:after|before|during|between|until|at|on|in the|outside|past|while|when|without|unless"
+    r"|more than|for at least|earlier than|later than|over the)\b"
+)
 _CONSTRAINT_NOT = re.compile(
-    r"^(?:please\s+|pls\s+|also\s+|just\s+|again\s+)*(?P<cue>never|don'?t\s+ever|do\s+not\s+ever|don'?t|do\s+not|no)\s+(?P<v>(?:call|text|phone|ring|email|message|contact|disturb|wake|schedule|book|deliver|ship|send|leave|visit|knock|share|give|charge|use|put|add|include|mention|show|sign|bring|order|assign|cc|forward|tell|ask|address|calls|meetings|deliveries|emails|messages|phone calls)\b[^,;]*)$",
+    r"^(?:please\s+|pls\s+|also\s+|just\s+|again\s+)*(?P<cue>never|don'?t\s+ever|do\s+not\s+ever"
+    r"|don'?t|do\s+not|no)\s+(?P<v>(?:call|text|phone|ring|email|message|contact|disturb|wake"
+    r"|schedule|book|deliver|ship|send|leave|visit|knock|share|give|charge|use|put|add|include"
+    r"|mention|show|sign|bring|order|assign|cc|forward|tell|ask|address|calls|meetings|deliveries"
+    r"|emails|messages|phone calls)\b[^,;]*)$",
     re.IGNORECASE,
 )
 _CONSTRAINT = re.compile(
-    r"^(?:please\s+|pls\s+|from now on,?\s+|in (?:the )?future,?\s+|going forward,?\s+|so\s+)*(?P<cue>always|only(?:\s+ever)?|make\s+sure\s+(?:that\s+)?(?:you\s+|to\s+)*(?:always\s+)?|be sure to(?:\s+always)?|keep)\s+"
-    r"(?P<v>(?:answer|reply|respond|write|use|format|address|explain|show|give|send|ask|cc|include|call|text|email|message|contact|deliver|ship|leave|knock|ring|confirm|notify|check|keep|quote|wrap|pack|seat|book|schedule|your (?:answers|replies|responses)|(?:the\s+)?(?:answers|replies|responses|it|things|messages))\b[^,;]*)$",
+    r"^(?:please\s+|pls\s+|from now on,?\s+|in (?:the )?future,?\s+|going forward,?\s+"
+    r"|so\s+)*(?P<cue>always|only(?:\s+ever)?|make\s+sure\s+(?:that\s+)?(?:you\s+"
+    r"|to\s+)*(?:always\s+)?|be sure to(?:\s+always)?|keep)\s+"
+    r"(?P<v>(?:answer|reply|respond|write|use|format|address|explain|show|give|send|ask|cc|include"
+    r"|call|text|email|message|contact|deliver|ship|leave|knock|ring|confirm|notify|check|keep"
+    r"|quote|wrap|pack|seat|book|schedule|your (?:answers|replies|responses)|(?:the\s+)?(?:answers"
+    r"|replies|responses|it|things|messages))\b[^,;]*)$",
     re.IGNORECASE,
 )
 _FROM_NOW = re.compile(
-    r"^(?:please\s+)?(?:from now on|in (?:the )?future|going forward|every time),?\s+(?:please\s+)?(?P<v>(?:answer|reply|respond|write|use|format|address|explain|give|keep|avoid|add|include|send|ask|skip|quote|sign)\b[^;]*)$",
+    r"^(?:please\s+)?(?:from now on|in (?:the )?future|going forward|every "
+    r"time),?\s+(?:please\s+)?(?P<v>(?:answer|reply|respond|write|use|format|address|explain|give"
+    r"|keep|avoid|add|include|send|ask|skip|quote|sign)\b[^;]*)$",
     re.IGNORECASE,
 )
 _UNAVAILABLE = re.compile(
-    rf"(?P<v>(?:(?:available|free|around|reachable)\s+{_WHEN_LIMIT}[^,;]*|(?:take|do|have|make|attend|join|answer|receive|accept)\s+(?:any\s+)?(?:phone\s+)?(?:calls?|meetings?|deliveries|parcels|appointments?|visits?|packages)\s+{_WHEN_LIMIT}[^,;]*))",
+    rf"(?P<v>(?:(?:available|free|around|reachable)\s+{_WHEN_LIMIT}[^,;]*|(?:take|do|have|make"
+    rf"|attend|join|answer|receive|accept)\s+(?:any\s+)?(?:phone\s+)?(?:calls?|meetings?|deliveries"
+    rf"|parcels|appointments?|visits?|packages)\s+{_WHEN_LIMIT}[^,;]*))",
     re.IGNORECASE,
 )
 _GENERALITY = re.compile(rf"\b(?:me|us|my|our)\b|\b{_WHEN_LIMIT}", re.IGNORECASE)
 _ANSWER_IN = re.compile(
-    r"^(?:please\s+|pls\s+|always\s+|only\s+|from now on,?\s+|in (?:the )?future,?\s+|going forward,?\s+|you\s+can\s+|could\s+you\s+please\s+)*(?:reply|answer|respond|write|speak|talk|communicate|chat|text|address me)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:back|only|always))*\s+in\s+(?P<v>(?:traditional\s+|simplified\s+)?[A-Za-z]+)\b",
+    r"^(?:please\s+|pls\s+|always\s+|only\s+|from now on,?\s+|in (?:the )?future,?\s+|going "
+    r"forward,?\s+|you\s+can\s+|could\s+you\s+please\s+)*(?:reply|answer|respond|write|speak|talk"
+    r"|communicate|chat|text|address me)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:back|only"
+    r"|always))*\s+in\s+(?P<v>(?:traditional\s+|simplified\s+)?[A-Za-z]+)\b",
     re.IGNORECASE,
 )
 _PREFER_LANGUAGE = re.compile(
-    r"(?:prefer|rather (?:use|speak|write|talk in))\s+(?:to\s+(?:speak|write|talk|communicate|chat|read|be answered|get answers)\s*(?:in)?\s+|answers\s+in\s+|replies\s+in\s+)?(?P<v>[A-Z][a-z]+)\b",
+    r"(?:prefer|rather (?:use|speak|write|talk in))\s+(?:to\s+(?:speak|write|talk|communicate|chat"
+    r"|read|be answered|get answers)\s*(?:in)?\s+|answers\s+in\s+"
+    r"|replies\s+in\s+)?(?P<v>[A-Z][a-z]+)\b",
     re.IGNORECASE,
 )
 _MY_LANGUAGE = re.compile(
     r"^my\s+(?:(?:preferred|native|first|main|mother)\s+)(?:language|tongue)\s+is\s+(?P<v>[A-Z][a-z]+)\b", re.IGNORECASE
 )
 _TIME_ZONE = re.compile(
-    r"^(?:my\s+time\s?zone\s+is|i'?m\s+(?:in|on)|i\s+am\s+(?:in|on)|time\s?zone\s*:)\s+(?:the\s+)?(?P<v>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?|(?:Eastern|Pacific|Central|Mountain|Beijing|Tokyo|London)\s+time|[A-Z][a-z]+/[A-Z][A-Za-z_]+)",
+    r"^(?:my\s+time\s?zone\s+is|i'?m\s+(?:in|on)|i\s+am\s+(?:in|on)"
+    r"|time\s?zone\s*:)\s+(?:the\s+)?(?P<v>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?|(?:Eastern"
+    r"|Pacific|Central|Mountain|Beijing|Tokyo|London)\s+time|[A-Z][a-z]+/[A-Z][A-Za-z_]+)",
     re.IGNORECASE,
 )
 
@@ -192,7 +245,8 @@ def _constraint(clause: Clause) -> Iterator[Finding]:
         if (firm and _GENERALITY.search(match["v"])) or (
             limited
             and re.search(
-                r"\b(?:me|us|my|calls|meetings|deliveries|emails|messages)\b|^(?:call|deliver|schedule|book|knock|disturb|ship|ring|leave|visit)",
+                r"\b(?:me|us|my|calls|meetings|deliveries|emails|messages)\b|^(?:call|deliver|schedule|book"
+                r"|knock|disturb|ship|ring|leave|visit)",
                 match["v"],
                 re.IGNORECASE,
             )
@@ -215,7 +269,8 @@ def _constraint(clause: Clause) -> Iterator[Finding]:
 def _momentary(text: str) -> bool:
     return (
         re.search(
-            r"\b(?:this (?:one|time|order|is)|right now|today|tonight|tomorrow|it again|that again|yet|the order|back)\b",
+            r"\b(?:this (?:one|time|order|is)|right now|today|tonight|tomorrow|it again|that again|yet"
+            r"|the order|back)\b",
             text,
             re.IGNORECASE,
         )

@@ -12,11 +12,14 @@ from schemas.drafts import Polarity
 
 _OPS: dict[str, Polarity] = {"holds": "+", "over": "retract", "was": "past"}
 _LIVE = re.compile(
-    r"(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|located|settled|staying permanently)\s+(?:(?:right|just|alone|together|happily|full-time|with (?:my|his|her|their|a) [a-z]+(?: and [a-z ]+)?)\s+)?(?:in|out of)\s+",
+    r"(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|located|settled|staying "
+    r"permanently)\s+(?:(?:right|just|alone|together|happily|full-time|with (?:my|his|her|their"
+    r"|a) [a-z]+(?: and [a-z ]+)?)\s+)?(?:in|out of)\s+",
     re.IGNORECASE,
 )
 _MOVED = re.compile(
-    r"(?:moved|relocated|moving|emigrated|immigrated)\s+(?:(?:back|over|here|out|down|up|away|house|home|again|permanently|with (?:my|his|her) [a-z]+)\s+)*",
+    r"(?:moved|relocated|moving|emigrated|immigrated)\s+(?:(?:back|over|here|out|down|up|away"
+    r"|house|home|again|permanently|with (?:my|his|her) [a-z]+)\s+)*",
     re.IGNORECASE,
 )
 

@@ -13,8 +13,11 @@ from memory.codes import LANGUAGE, code_of
 _I_AM = re.compile(r"(?:i'm|im|i\s+am)\b", re.IGNORECASE)
 _NUMBERS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _AGE = re.compile(
-    rf"(?:(?:aged?|turning)\s+)?(?P<age>\d{{1,3}}|(?:{_NUMBERS})(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)"
-    r"(?P<unit>\s*(?:years?|yrs?)[- ]?(?:old|of age)?\b|\s*y/?o\b|-year-old\b)?(?P<rest>\s*(?:$|[,.;!)(]|and\b|now\b|btw\b|but\b|this year\b|today\b|from\b|with\b|female\b|male\b|f\b|m\b|man\b|woman\b|[a-z]+))?",
+    rf"(?:(?:aged?|turning)\s+)?(?P<age>\d{{1,3}}|(?:{_NUMBERS})(?:[- ](?:one|two|three|four|five"
+    rf"|six|seven|eight|nine))?)"
+    r"(?P<unit>\s*(?:years?|yrs?)[- ]?(?:old|of age)?\b|\s*y/?o\b|-year-old\b)?(?P<rest>\s*(?:$"
+    r"|[,.;!)(]|and\b|now\b|btw\b|but\b|this year\b|today\b|from\b|with\b|female\b|male\b|f\b|m\b"
+    r"|man\b|woman\b|[a-z]+))?",
     re.IGNORECASE,
 )
 _AGE_END = re.compile(r"\s*(?:$|[,.;!)(]|(?:and|now|btw|but|this year|today|female|male|f|m|as of)\b)", re.IGNORECASE)
@@ -22,18 +25,25 @@ _TURNED = re.compile(
     r"(?:just\s+)?turned\s+(?P<age>\d{1,3})\b(?!\s*(?:%|degrees|points|items|people|km|miles|into))", re.IGNORECASE
 )
 _BORN = re.compile(
-    r"born\s+(?:and raised\s+)?(?:in\s+|on\s+)(?P<birth>(?:(?:\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?)?[A-Z][a-z]+\.?\s+(?:\d{1,2}(?:st|nd|rd|th)?,?\s+)?)?(?:19|20)\d\d)\b",
+    r"born\s+(?:and raised\s+)?(?:in\s+|on\s+)(?P<birth>(?:(?:\d{1,2}(?:st|nd|rd"
+    r"|th)?\s+(?:of\s+)?)?[A-Z][a-z]+\.?\s+(?:\d{1,2}(?:st|nd|rd|th)?,?\s+)?)?(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _GENDER = re.compile(
-    r"(?:an?\s+)?(?:\d{1,2}[- ]year[- ]old\s+)?(?P<v>woman|man|female|male|non-?binary)\b(?=\s*(?:$|[,.;!]|and\b|from\b|in\b|who\b))",
+    r"(?:an?\s+)?(?:\d{1,2}[- ]year[- ]old\s+)?(?P<v>woman|man|female|male"
+    r"|non-?binary)\b(?=\s*(?:$|[,.;!]|and\b|from\b|in\b|who\b))",
     re.IGNORECASE,
 )
 _SPEAK = re.compile(
-    r"speaks?\s+(?:(?:fluent|native|some|good|both|only|a (?:little|bit of)|conversational|fluently)\s+)*(?P<v>[A-Z][a-z]+(?:(?:\s*,\s*|\s+and\s+|,\s+and\s+)[A-Z][a-z]+)*)"
+    r"speaks?\s+(?:(?:fluent|native|some|good|both|only|a (?:little|bit of)|conversational"
+    r"|fluently)\s+)*(?P<v>[A-Z][a-z]+(?:(?:\s*,\s*|\s+and\s+|,\s+and\s+)[A-Z][a-z]+)*)"
 )
 _MY = re.compile(
-    r"^(?:my|the)\s+(?:(?:full|first|last|real|actual|given|current|new|current job|official)\s+)?(?P<key>name|age|job|job title|occupation|profession|employer|company|workplace|home ?town|home|city|location|birthday|date of birth|pronouns|role|nickname|address|wife's name|title|time ?zone)s?\s*(?:is\s+(?:now\s+|actually\s+|spelled\s+)?|'s\s+|(?<=s)\s+(?=[A-Z])|:\s*|=\s*|\s+should be\s+)(?:(?P<not>not)\s+)?",
+    r"^(?:my|the)\s+(?:(?:full|first|last|real|actual|given|current|new|current job"
+    r"|official)\s+)?(?P<key>name|age|job|job title|occupation|profession|employer|company"
+    r"|workplace|home ?town|home|city|location|birthday|date of birth|pronouns|role|nickname"
+    r"|address|wife's name|title|time ?zone)s?\s*(?:is\s+(?:now\s+|actually\s+|spelled\s+)?|'s\s+"
+    r"|(?<=s)\s+(?=[A-Z])|:\s*|=\s*|\s+should be\s+)(?:(?P<not>not)\s+)?",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -41,15 +51,20 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _CALL_ME = re.compile(
-    r"^(?:(?:please|pls|just|you can|you may|feel free to|everyone|everybody|people|friends|my friends|they|most people|folks)\s+(?:just\s+)?)*calls?\s+me\s+(?=[A-Z]|[a-z]+)|^i\s+go\s+by\s+(?:the name (?:of )?)?",
+    r"^(?:(?:please|pls|just|you can|you may|feel free to|everyone|everybody|people|friends|my "
+    r"friends|they|most people|folks)\s+(?:just\s+)?)*calls?\s+me\s+(?=[A-Z]|[a-z]+)"
+    r"|^i\s+go\s+by\s+(?:the name (?:of )?)?",
     re.IGNORECASE,
 )
 _SPEAKING = re.compile(
-    r"^(?:[Tt]his is|[Ii]t's|[Ii]t is)\s+(?=(?:[A-Z][a-z'-]+\s*){1,3}(?:speaking|here|again|from|calling|writing|at|with)\b)"
+    r"^(?:[Tt]his is|[Ii]t's|[Ii]t is)\s+(?=(?:[A-Z][a-z'-]+\s*){1,3}(?:speaking|here|again|from"
+    r"|calling|writing|at|with)\b)"
 )
 _HERE = re.compile(r"^(?P<v>[A-Z][a-z]+(?:\s[A-Z][a-z]+)?)\s+here\b", 0)
 _CALL_TIMES = re.compile(
-    r"(?:back|when|if|at|on|in|now|tomorrow|today|later|tonight|asap|crazy|old-fashioned|old|anytime|any|after|before|between|every|again|for|only|instead|about|first|directly|maybe|names?|a|an|the|stupid|picky|paranoid)\b",
+    r"(?:back|when|if|at|on|in|now|tomorrow|today|later|tonight|asap|crazy|old-fashioned|old"
+    r"|anytime|any|after|before|between|every|again|for|only|instead|about|first|directly|maybe"
+    r"|names?|a|an|the|stupid|picky|paranoid)\b",
     re.IGNORECASE,
 )
 
@@ -170,7 +185,8 @@ def _labelled(clause: Clause, key: str, rest: Piece) -> Iterator[Finding]:
         found, key = values.place(rest), "city"
     elif key in {"birthday", "date of birth", "dob"}:
         match = re.match(
-            r"(?:on\s+)?(\d{4}-\d\d-\d\d|(?:\d{1,2}(?:st|nd|rd|th)?\s+)?[A-Z][a-z]+\s+(?:\d{1,2}(?:st|nd|rd|th)?,?\s+)?(?:19|20)\d\d)",
+            r"(?:on\s+)?(\d{4}-\d\d-\d\d|(?:\d{1,2}(?:st|nd|rd|th)?\s+)?[A-Z][a-z]+\s+(?:\d{1,2}(?:st|nd"
+            r"|rd|th)?,?\s+)?(?:19|20)\d\d)",
             rest.text,
         )
         found, key = (Piece(match[1], rest.start + match.start(1)) if match else None), "birth"

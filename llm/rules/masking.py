@@ -28,15 +28,22 @@ _BLANKED = tuple(
 )
 _VOICES = (
     re.compile(
-        r"\b(?:translate|proofread|paraphrase|rephrase|rewrite|reword|correct (?:this|the|my)|fix (?:this|the grammar|my)|summari[sz]e (?:this|the)"
-        r"|how (?:do|would|can) (?:you|i|one) say|example sentence|grammar|role-?play|pretend|act as|you are now|in character"
-        r"|(?:write|draft|compose|create|generate|make up)\s+(?:me\s+|us\s+)?(?:an?|the|some|another|my)?\s*(?:[a-z'-]+\s+){0,4}"
-        r"(?:story|poem|song|lyrics|essay|letter|email|e-mail|script|dialogue|monologue|joke|tweet|post|bio|review|speech|text|message|paragraph|sentence|scene|persona|character|cover letter)s?)\b",
+        r"\b(?:translate|proofread|paraphrase|rephrase|rewrite|reword|correct (?:this|the|my)|fix "
+        r"(?:this|the grammar|my)|summari[sz]e (?:this|the)"
+        r"|how (?:do|would|can) (?:you|i|one) say|example sentence|grammar|role-?play|pretend|act as"
+        r"|you are now|in character"
+        r"|(?:write|draft|compose|create|generate|make up)\s+(?:me\s+|us\s+)?(?:an?|the|some|another"
+        r"|my)?\s*(?:[a-z'-]+\s+){0,4}"
+        r"(?:story|poem|song|lyrics|essay|letter|email|e-mail|script|dialogue|monologue|joke|tweet"
+        r"|post|bio|review|speech|text|message|paragraph|sentence|scene|persona|character|cover "
+        r"letter)s?)\b",
         re.IGNORECASE,
     ),
     re.compile(
-        r"翻译|译成|润色|改写|改错|造句|例句|语法|扮演|假装你|角色设定|台词|歌词|怎么说|(?:写|编|拟|创作|起草)(?:一?[篇个封首段条份句些]|点)?[^，。！？\n]{0,12}"
-        r"(?:故事|小说|诗|歌|作文|文章|信|邮件|剧本|对话|独白|笑话|文案|演讲稿?|简历|自我介绍|句子|段子|人设|检讨|日记|情书)"
+        r"翻译|译成|润色|改写|改错|造句|例句|语法|扮演|假装你|角色设定|台词|歌词|怎么说|(?:写|编|拟"
+        r"|创作|起草)(?:一?[篇个封首段条份句些]|点)?[^，。！？\n]{0,12}"
+        r"(?:故事|小说|诗|歌|作文|文章|信|邮件|剧本|对话|独白|笑话|文案|演讲稿?|简历|自我介绍|句子"
+        r"|段子|人设|检讨|日记|情书)"
     ),
 )
 _PASTED = re.compile(r"^\s*(?:From|Sent|To|Subject|发件人|收件人|主题)\s*[:：].*$", re.MULTILINE)

@@ -9,31 +9,58 @@ from memory.turns import TurnView
 from schemas.drafts import Outcome, ProcedureDraft, Sentiment
 
 _GOOD = re.compile(
-    r"\b(?:great|good|nice|love|loved|lovely|perfect|awesome|excellent|amazing|wonderful|fantastic|brilliant|happy|glad|pleased|thanks|thank you|appreciate|helpful|works|worked|solved|fixed|resolved|sorted|excited|delighted|impressed|relieved|enjoyed?|best|better)\b"
-    r"|谢谢|感谢|太好了|太棒了|真棒|很棒|不错|满意|喜欢|开心|高兴|完美|厉害|给力|搞定|解决了|好用|贴心|放心|点赞|惊喜|舒服|漂亮|爱了",
+    r"\b(?:great|good|nice|love|loved|lovely|perfect|awesome|excellent|amazing|wonderful|fantastic"
+    r"|brilliant|happy|glad|pleased|thanks|thank you|appreciate|helpful|works|worked|solved|fixed"
+    r"|resolved|sorted|excited|delighted|impressed|relieved|enjoyed?|best|better)\b"
+    r"|谢谢|感谢|太好了|太棒了|真棒|很棒|不错|满意|喜欢|开心|高兴|完美|厉害|给力|搞定|解决了|好用"
+    r"|贴心|放心|点赞|惊喜|舒服|漂亮|爱了",
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    r"\b(?:bad|terrible|awful|horrible|hate|worst|worse|annoy(?:ed|ing)|angry|upset|frustrat(?:ed|ing)|disappoint(?:ed|ing)|sad|broken|broke|broken|useless|fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|wrong|slow|unacceptable|ridiculous|rude|scam|damaged|defective|noisy|worried|confus(?:ed|ing)|problem|issue|error|bug|complain|complaint|refund|late|delayed|missing|stuck|sick of|fed up|waste|poor|disgusting|unhappy|pain)\b"
-    r"|讨厌|生气|失望|难过|糟糕|太差|很差|差劲|垃圾|烦|气死|无语|坑|骗|投诉|坏了|坏的|不满|难用|崩溃|郁闷|着急|担心|慢死|太慢|离谱|恶心|受不了|故障|报错|失败|出错|杂音|破损|漏发|少发|晚到|迟到|没法用|用不了",
+    r"\b(?:bad|terrible|awful|horrible|hate|worst|worse|annoy(?:ed|ing)|angry|upset|frustrat(?:ed"
+    r"|ing)|disappoint(?:ed|ing)|sad|broken|broke|broken|useless|fail(?:s|ed|ing)?|crash(?:es|ed"
+    r"|ing)?|wrong|slow|unacceptable|ridiculous|rude|scam|damaged|defective|noisy|worried"
+    r"|confus(?:ed|ing)|problem|issue|error|bug|complain|complaint|refund|late|delayed|missing"
+    r"|stuck|sick of|fed up|waste|poor|disgusting|unhappy|pain)\b"
+    r"|讨厌|生气|失望|难过|糟糕|太差|很差|差劲|垃圾|烦|气死|无语|坑|骗|投诉|坏了|坏的|不满|难用"
+    r"|崩溃|郁闷|着急|担心|慢死|太慢|离谱|恶心|受不了|故障|报错|失败|出错|杂音|破损|漏发|少发|晚到"
+    r"|迟到|没法用|用不了",
     re.IGNORECASE,
 )
 _TURNED = re.compile(
-    r"(?:\b(?:not|no|never|isn't|wasn't|don't|doesn't|didn't|can't|won't|hardly|nothing)\b|n't)(?:\s+\w+){0,2}\s*$|(?:不|没|没有|不是|并不|不太|不怎么|毫无|别|不再)(?:是|太|怎么|那么|有)?$",
+    r"(?:\b(?:not|no|never|isn't|wasn't|don't|doesn't|didn't|can't|won't|hardly|nothing)\b"
+    r"|n't)(?:\s+\w+){0,2}\s*$|(?:不|没|没有|不是|并不|不太|不怎么|毫无|别|不再)(?:是|太|怎么|那么"
+    r"|有)?$",
     re.IGNORECASE,
 )
 _AGAIN = re.compile(
-    r"\b(?:still|again|yet again|once more|keeps?|keep on|third time|second time)\b|又(?:坏|断|卡|出|来|不|没|是|一次)|还(?:是|没|不)|再一次|第[二三四五]次|老是|总是",
+    r"\b(?:still|again|yet again|once more|keeps?|keep on|third time|second time)\b|又(?:坏|断|卡"
+    r"|出|来|不|没|是|一次)|还(?:是|没|不)|再一次|第[二三四五]次|老是|总是",
     re.IGNORECASE,
 )
 _SETTLED = re.compile(
-    r"\b(?:it|that|this|everything|all)(?:'s| is| has been|'s all)? (?:now |just |finally |all )?(?:work(?:s|ed|ing)|fixed|solved|resolved|sorted|done|good now|set|perfect)\b(?! (?:on|for) it)|\b(?:works|worked|working) (?:now|great|fine|perfectly|again|like a charm|well)\b|\bthat (?:did it|worked|helped|fixed it|solved it|solves it|does it|works)\b|\b(?:problem|issue) (?:is |has been )?(?:solved|fixed|resolved|gone)\b|\bgot it working\b|\ball (?:good|set|sorted)\b|\bi(?:'ve| have)? (?:received|got) (?:it|the (?:refund|parcel|package|replacement|order|new one))\b|\bfixed it\b|\bperfect,? (?:thanks|thank you)\b"
-    r"|搞定了?|可以了|解决了|好了(?!吗|没)|成功了|没问题了|修好了|能用了|正常了|恢复了|弄好了|收到(?:货|退款|新的)了?|没(?:有)?(?:杂音|问题)了|行了|通了|办好了",
+    r"\b(?:it|that|this|everything|all)(?:'s| is| has been|'s all)? (?:now |just |finally |all "
+    r")?(?:work(?:s|ed|ing)|fixed|solved|resolved|sorted|done|good now|set|perfect)\b(?! (?:on"
+    r"|for) it)|\b(?:works|worked|working) (?:now|great|fine|perfectly|again|like a charm|well)\b"
+    r"|\bthat (?:did it|worked|helped|fixed it|solved it|solves it|does it|works)\b|\b(?:problem"
+    r"|issue) (?:is |has been )?(?:solved|fixed|resolved|gone)\b|\bgot it working\b|\ball (?:good"
+    r"|set|sorted)\b|\bi(?:'ve| have)? (?:received|got) (?:it|the (?:refund|parcel|package"
+    r"|replacement|order|new one))\b|\bfixed it\b|\bperfect,? (?:thanks|thank you)\b"
+    r"|搞定了?|可以了|解决了|好了(?!吗|没)|成功了|没问题了|修好了|能用了|正常了|恢复了|弄好了"
+    r"|收到(?:货|退款|新的)了?|没(?:有)?(?:杂音|问题)了|行了|通了|办好了",
     re.IGNORECASE,
 )
 _UNSETTLED = re.compile(
-    r"\bstill (?:not|no|doesn'?t|does not|isn'?t|can'?t|broken|crash\w*|fail\w*|the same|getting|have(?:n't)?|hasn'?t|won'?t|see(?:ing)?|wrong|waiting|noisy)|\b(?:does|did|do|is|are|has|have|was|can|would|wo)(?:n'?t| not)\s+(?:\w+\s+)?(?:work(?:ing)?|help(?:ing)?|solve|fix(?:ed)?|arrived|resolved|start|connect|load)\b|\bnot (?:working|fixed|solved|resolved|helpful)\b|\b(?:it|this|that|same (?:problem|issue|error|thing)) (?:happened |is |broke |crashed |failed )?again\b|\bno luck\b|\bgive up\b|\bforget it\b|\bcan(?:'?t|not) (?:log ?in|connect|open|use it)|\bfailed\b|\bcancel everything\b"
-    r"|还是(?:不行|不能|没|连不上|打不开|有|一样|坏|报错|失败|不对|登不|用不了|会)|不行(?!了吧)|没(?:有)?用|没(?:有)?解决|不管用|不起作用|又(?:坏|断|卡|报错|失败|不行|出错|掉线)|失败了?|算了(?:吧)?|还没(?:到|收到|解决|好|处理|退)|打不开|连不上|用不了|登不上",
+    r"\bstill (?:not|no|doesn'?t|does not|isn'?t|can'?t|broken|crash\w*|fail\w*|the same|getting"
+    r"|have(?:n't)?|hasn'?t|won'?t|see(?:ing)?|wrong|waiting|noisy)|\b(?:does|did|do|is|are|has"
+    r"|have|was|can|would|wo)(?:n'?t| not)\s+(?:\w+\s+)?(?:work(?:ing)?|help(?:ing)?|solve"
+    r"|fix(?:ed)?|arrived|resolved|start|connect|load)\b|\bnot (?:working|fixed|solved|resolved"
+    r"|helpful)\b|\b(?:it|this|that|same (?:problem|issue|error|thing)) (?:happened |is |broke "
+    r"|crashed |failed )?again\b|\bno luck\b|\bgive up\b|\bforget it\b|\bcan(?:'?t|not) (?:log ?in"
+    r"|connect|open|use it)|\bfailed\b|\bcancel everything\b"
+    r"|还是(?:不行|不能|没|连不上|打不开|有|一样|坏|报错|失败|不对|登不|用不了|会)|不行(?!了吧)"
+    r"|没(?:有)?用|没(?:有)?解决|不管用|不起作用|又(?:坏|断|卡|报错|失败|不行|出错|掉线)|失败了?"
+    r"|算了(?:吧)?|还没(?:到|收到|解决|好|处理|退)|打不开|连不上|用不了|登不上",
     re.IGNORECASE,
 )
 _RECENT_USER_TURNS = 2

@@ -13,55 +13,86 @@ from memory.amounts import find_amounts
 _NEED = re.compile(
     r"^(?:i|im)\b(?P<aux>'m|'d|'ve|\s+am|\s+would|\s+have|\s+do)?(?:\s+been)?\s*"
     r"(?:(?:also|really|just|still|currently|now|urgently|actually|badly|desperately|only|mainly|mostly)\s+){0,3}"
-    r"(?:(?P<buy>(?:looking|need|want|like|love|trying|hoping)\s+to\s+(?:buy|get|purchase|rent|book|order|find|receive))"
+    r"(?:(?P<buy>(?:looking|need|want|like|love|trying|hoping)\s+to\s+(?:buy|get|purchase|rent"
+    r"|book|order|find|receive))"
     r"|(?P<seek>looking\s+for|searching\s+for|in\s+search\s+of|shopping\s+for|in\s+the\s+market\s+for|after)"
     r"|(?P<need>need|require)|(?P<wish>want|like|love))\s+",
     re.IGNORECASE,
 )
 _NOT_GOODS = re.compile(
     r"(?:the\s+(?:one|best|other|same|right|way|chance|job|world|most|truth)"
-    r"|my\s+(?:money|order|refund|husband|wife|kids?|life|mom|dad|own)|you\b|your\b|it\b|that\b|this\b|him\b|her\b|them\b|out\b|rid\b|back\b"
-    r"|up\b|in touch\b|better\b|started\b|used to\b|ready\b|going\b|home\b|married\b|to\b|a (?:ride|sense|feel|grip|good look)\b)",
+    r"|my\s+(?:money|order|refund|husband|wife|kids?|life|mom|dad|own)|you\b|your\b|it\b|that\b"
+    r"|this\b|him\b|her\b|them\b|out\b|rid\b|back\b"
+    r"|up\b|in touch\b|better\b|started\b|used to\b|ready\b|going\b|home\b|married\b|to\b|a "
+    r"(?:ride|sense|feel|grip|good look)\b)",
     re.IGNORECASE,
 )
 _BARE_GOODS = re.compile(r"[a-z-]+(?:\s+[a-z-]+){0,3}\s*(?:$|[,.]|\b(?:by|before|for|with|in)\b)")
 _NEED_START = re.compile(
-    r"(?:an?|the|some|my|two|three|four|five|six|seven|eight|nine|ten|\d{1,4}|another|new|at least|about|more|extra)\s+(?!$)",
+    r"(?:an?|the|some|my|two|three|four|five|six|seven|eight|nine|ten|\d{1,4}|another|new|at least"
+    r"|about|more|extra)\s+(?!$)",
     re.IGNORECASE,
 )
 _NEED_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|please|asap|that (?:is|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know|understand|talk|speak)|for (?:my|the|our|a|his|her)|under (?=[$€£¥]|\d)|for (?=(?:under|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)|below (?=[$€£¥]|\d)|up to (?=[$€£¥]|\d)|with a budget)",
+    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|please|asap|that (?:is"
+    r"|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow"
+    r"|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be"
+    r"|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know"
+    r"|understand|talk|speak)|for (?:my|the|our|a|his|her)|under (?=[$€£¥]|\d)|for (?=(?:under"
+    r"|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)|below (?=[$€£¥]|\d)|up to (?=[$€£¥]"
+    r"|\d)|with a budget)",
     re.IGNORECASE,
 )
 _NO_NEED = re.compile(
-    r"^(?:(?:an?|some|the|your|more|another|extra|my)\s+)?(?:(?:little|quick|bit of|few|lot of|lots of|good|big|second|real|human|live)\s+)*(?:help|hand|favou?r|break|minutes?|moments?|seconds?|time|advice|info|information|assistance|support|rest|sleep|money|hug|drink|vacation|holiday|nap|way|chance|answer|answers|reason|idea|ideas|clarification|update|explanation|confirmation|hint|tip|tips|suggestion|suggestions|word|thing|things|something|someone|somebody|anything|everything|nothing|one|ones|it|that|this|these|those|you|him|her|them|us|me|to|be|more|less|know|distraction|change|moment|coffee|person|agent|representative|link|opinion|permission|space|challenge|best|job|reminder|manager)\b(?!\s+(?:tracker|planner|machine))",
+    r"^(?:(?:an?|some|the|your|more|another|extra|my)\s+)?(?:(?:little|quick|bit of|few|lot of"
+    r"|lots of|good|big|second|real|human|live)\s+)*(?:help|hand|favou?r|break|minutes?|moments?"
+    r"|seconds?|time|advice|info|information|assistance|support|rest|sleep|money|hug|drink"
+    r"|vacation|holiday|nap|way|chance|answer|answers|reason|idea|ideas|clarification|update"
+    r"|explanation|confirmation|hint|tip|tips|suggestion|suggestions|word|thing|things|something"
+    r"|someone|somebody|anything|everything|nothing|one|ones|it|that|this|these|those|you|him|her"
+    r"|them|us|me|to|be|more|less|know|distraction|change|moment|coffee|person|agent"
+    r"|representative|link|opinion|permission|space|challenge|best|job|reminder"
+    r"|manager)\b(?!\s+(?:tracker|planner|machine))",
     re.IGNORECASE,
 )
 _BUDGET = re.compile(
-    r"\b(?:budget|spend|afford|price (?:range|limit)|go (?:over|above|beyond|higher than)|pay (?:more than|up to|at most|over)|max(?:imum)?(?: price)?|looking to pay|willing to pay|spending limit)\b",
+    r"\b(?:budget|spend|afford|price (?:range|limit)|go (?:over|above|beyond|higher than)|pay "
+    r"(?:more than|up to|at most|over)|max(?:imum)?(?: price)?|looking to pay|willing to pay"
+    r"|spending limit)\b",
     re.IGNORECASE,
 )
 _NO_BUDGET = re.compile(
-    r"\b(?:spent|paid|cost|costs|refund|charged|deducted|invoice|salary|earn|fee|last (?:year|month|week)|(?:he|she|they|company's|team's|their|his|her|your|government)\s+(?:budget|spend)|(?:the|this) (?:film|movie|project|bill|state|city)'s)\b",
+    r"\b(?:spent|paid|cost|costs|refund|charged|deducted|invoice|salary|earn|fee|last (?:year"
+    r"|month|week)|(?:he|she|they|company's|team's|their|his|her|your|government)\s+(?:budget"
+    r"|spend)|(?:the|this) (?:film|movie|project|bill|state|city)'s)\b",
     re.IGNORECASE,
 )
 _BUDGET_OBJECT = re.compile(
-    r"\b(?:for|on)\s+(?:(?:an?|the|my|this|our|some|new)\s+)*(?P<o>[a-z][a-z0-9' -]{1,40}?)(?=\s+(?:is|was|would|at|of|up|under|around|about|below|and|but|so|right|this|next|by|max|tops|i|we)\b|\s*(?:$|[,.;!?(:=]|\d|[$€£¥]))",
+    r"\b(?:for|on)\s+(?:(?:an?|the|my|this|our|some|new)\s+)*(?P<o>[a-z][a-z0-9' "
+    r"-]{1,40}?)(?=\s+(?:is|was|would|at|of|up|under|around|about|below|and|but|so|right|this|next"
+    r"|by|max|tops|i|we)\b|\s*(?:$|[,.;!?(:=]|\d|[$€£¥]))",
     re.IGNORECASE,
 )
 _OBJECT_BUDGET = re.compile(r"\b(?:my|the|our)\s+(?P<o>[a-z]+(?:\s[a-z]+)?)\s+budget\b", re.IGNORECASE)
 _PLAIN_BUDGET = frozenset(["total", "overall", "maximum", "max", "monthly", "whole", "entire", "rough", "current", "new", "actual", "full", "approximate", "tight", "small", "limited", "it", "them", "this", "that", "everything", "all", "now", "me", "us", "myself"])  # fmt: skip
 _REMEMBER = re.compile(
-    r"^(?:(?:hi|hello|hey|ok|okay|and|also|so|btw|oh|by the way)[,!\s]+)*(?:please\s+|pls\s+|can you\s+(?:please\s+)?|could you\s+(?:please\s+)?|(?:i\s+)?(?:want|need)\s+you\s+to\s+)?"
-    r"(?:remember|note|make a note|take note|keep in mind|bear in mind|don't forget|do not forget|write down|jot down|save|record|for your (?:records|notes))(?:\s+(?:this|the following|down))?(?P<sep>\s+that\b|\s*[:,-])\s*(?P<v>[^\n.!?]{3,200}(?:\.\w[^\n.!?]{0,80})*)",
+    r"^(?:(?:hi|hello|hey|ok|okay|and|also|so|btw|oh|by the way)[,!\s]+)*(?:please\s+|pls\s+|can "
+    r"you\s+(?:please\s+)?|could you\s+(?:please\s+)?|(?:i\s+)?(?:want|need)\s+you\s+to\s+)?"
+    r"(?:remember|note|make a note|take note|keep in mind|bear in mind|don't forget|do not forget"
+    r"|write down|jot down|save|record|for your (?:records|notes))(?:\s+(?:this|the following"
+    r"|down))?(?P<sep>\s+that\b|\s*[:,-])\s*(?P<v>[^\n.!?]{3,200}(?:\.\w[^\n.!?]{0,80})*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _STATING = re.compile(
-    r"^(?:i|i'm|my|we|our|the|all|ticket|order|room|gate|flat|meeting)\b.*\b(?:is|are|has|have|will|must|need|needs|can't|don't|works?|closes?|opens?|prefers?|likes?)\b",
+    r"^(?:i|i'm|my|we|our|the|all|ticket|order|room|gate|flat|meeting)\b.*\b(?:is|are|has|have"
+    r"|will|must|need|needs|can't|don't|works?|closes?|opens?|prefers?|likes?)\b",
     re.IGNORECASE,
 )
 NOT_STORED = re.compile(
-    r"\b(?:don'?t|do not|never|please don't)\s+(?:you\s+)?(?:save|store|remember|record|keep|note|log|memori[sz]e)\s+(?:this|that|it|any of (?:this|it)|what i|anything)\b|\boff the record\b|\b(?:forget|delete|erase)\s+(?:everything|all|what(?:ever)?)\b.*\b(?:about me|i (?:said|told)|you know)\b",
+    r"\b(?:don'?t|do not|never|please don't)\s+(?:you\s+)?(?:save|store|remember|record|keep|note"
+    r"|log|memori[sz]e)\s+(?:this|that|it|any of (?:this|it)|what i|anything)\b|\boff the record\b"
+    r"|\b(?:forget|delete|erase)\s+(?:everything|all|what(?:ever)?)\b.*\b(?:about me|i (?:said"
+    r"|told)|you know)\b",
     re.IGNORECASE,
 )
 
@@ -152,7 +183,8 @@ def find_other(text: str, start: int, known: Sequence[Finding]) -> Iterator[Find
             continue
         if (
             re.match(
-                r"(?i)(?:to|when|how|what|who|where|me\b|my (?:password|pin|card)|the (?:time|day) (?:when|we)|if|about it|for|these|us)\b",
+                r"(?i)(?:to|when|how|what|who|where|me\b|my (?:password|pin|card)|the (?:time|day) (?:when|we)"
+                r"|if|about it|for|these|us)\b",
                 value,
             )
             or value.endswith("?")

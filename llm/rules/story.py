@@ -16,8 +16,12 @@ _QUOTE_LIMIT = 160
 _MAX_TAGS = 5
 _MAX_ENTITIES = 12
 _AGREED = re.compile(
-    r"\b(?:i(?:'ve| have)|we(?:'ve| have)|i'll|we'll|i will|we will|has been|have been|is (?:now )?(?:booked|confirmed|scheduled|approved|on its way)|your (?:order|refund|exchange|replacement|booking|ticket|appointment|new)|done|confirmed|booked|scheduled|refunded|approved|created|sent)\b"
-    r"|已经?(?:为您|帮您|给您)?|我(?:会|来)|我们会|将(?:会|于|在)|预计|安排|提交|登记|确认|成功|批准|同意|退款|换货单|寄出|发货",
+    r"\b(?:i(?:'ve| have)|we(?:'ve| have)|i'll|we'll|i will|we will|has been|have been|is (?:now "
+    r")?(?:booked|confirmed|scheduled|approved|on its way)|your (?:order|refund|exchange"
+    r"|replacement|booking|ticket|appointment|new)|done|confirmed|booked|scheduled|refunded"
+    r"|approved|created|sent)\b"
+    r"|已经?(?:为您|帮您|给您)?|我(?:会|来)|我们会|将(?:会|于|在)|预计|安排|提交|登记|确认|成功"
+    r"|批准|同意|退款|换货单|寄出|发货",
     re.IGNORECASE,
 )
 _TAGS: tuple[tuple[str, str, str], ...] = (
@@ -29,27 +33,38 @@ _TAGS: tuple[tuple[str, str, str], ...] = (
     ("invoice", "发票", r"\binvoices?\b|\breceipt\b|发票"),
     ("billing", "账单", r"\b(?:bill(?:ing)?|charged?|payment|paid)\b|账单|扣款|支付|付款"),
     ("account", "账号", r"\b(?:account|login|log in|password|sign in)\b|账号|账户|登录|密码"),
-    ("defect", "故障", r"\b(?:broken|defect(?:ive)?|noise|noisy|crash(?:es|ed)?|bug|error|doesn't work|not working)\b|故障|杂音|坏了|报错|崩溃|用不了"),
+    ("defect", "故障", r"\b(?:broken|defect(?:ive)?|noise|noisy|crash(?:es|ed)?|bug|error|doesn't work|not working)\b"
+r"|故障|杂音|坏了|报错|崩溃|用不了"),
     ("warranty", "保修", r"\bwarrant(?:y|ies)\b|\brepair(?:ed|s)?\b|保修|维修"),
     ("price", "价格", r"\b(?:price|discount|coupon|voucher|budget)\b|价格|优惠|折扣|预算|补偿券"),
     ("booking", "预订", r"\b(?:book(?:ing|ed)?|reserv(?:e|ation)|appointment)\b|预订|预约|订票"),
     ("travel", "旅行", r"\b(?:flight|hotel|trip|travel(?:ling|ing)?|vacation|holiday)\b|航班|机票|酒店|旅行|旅游"),
     ("food", "饮食", r"\b(?:restaurant|recipe|dinner|lunch|meal|food|allerg(?:y|ic|ies))\b|餐厅|吃饭|菜|过敏|忌口"),
     ("work", "工作", r"\b(?:job|work(?:s|ing)?|meeting|project|colleague|deadline)\b|工作|上班|会议|项目|同事"),
-    ("family", "家人", r"\bmy (?:wife|husband|son|daughter|mother|father|mom|dad|kids?|sister|brother|family)\b|我(?:的)?(?:老婆|老公|妈妈?|爸爸?|儿子|女儿|孩子|家人)"),
+    ("family", "家人", r"\bmy (?:wife|husband|son|daughter|mother|father|mom|dad|kids?|sister|brother|family)\b"
+r"|我(?:的)?(?:老婆|老公|妈妈?|爸爸?|儿子|女儿|孩子|家人)"),
     ("health", "健康", r"\b(?:doctor|hospital|medicine|therapy|sick)\b|医生|医院|生病|体检"),
     ("home", "住家", r"\b(?:moved|moving|apartment|flat|house|rent)\b|搬家|搬到|租房|装修"),
 )  # fmt: skip
 _COMPILED = tuple((en, zh, re.compile(pattern, re.IGNORECASE)) for en, zh, pattern in _TAGS)
 _ENTITIES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("order", re.compile(r"(?:\border(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|订单(?:号|编号)?(?:是|为|：|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{2,20})", re.IGNORECASE)),
-    ("ticket", re.compile(r"(?:\b(?:ticket|case)(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|工单(?:号)?(?:是|为|：|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{0,20})", re.IGNORECASE)),
-    ("exchange", re.compile(r"(?:\b(?:exchange|rma|return)\s+(?:number|no\.?|id)?\s*[#:]?\s*|(?:换货|退货)单号?(?:是|为|：|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{1,4}-?\d[\w-]{1,20})", re.IGNORECASE)),
-    ("product", re.compile(r"(?<![\w-])(?P<v>(?:[A-Z][A-Za-z]+\s)?(?:[A-Z]{2,6}-?\d{1,5}[A-Z]{0,3}|[A-Z][a-z]?[A-Za-z]+\s\d{1,4}(?:\s(?:Pro|Max|Plus|Ultra|Mini|Air))*))(?![\w-])")),
-    ("amount", re.compile(r"(?P<v>(?:[$€£¥￥]|(?:USD|EUR|CNY|RMB|GBP)\s?)\d[\d,]*(?:\.\d{1,2})?(?:k|万)?|\d[\d,]*(?:\.\d{1,2})?\s?(?:万元|元|块钱|美元|欧元|dollars|euros|pounds|yuan))")),
+    ("order", re.compile(r"(?:\border(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|订单(?:号|编号)?(?:是|为|："
+r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{2,20})", re.IGNORECASE)),
+    ("ticket", re.compile(r"(?:\b(?:ticket|case)(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|工单(?:号)?(?:是|为|："
+r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{0,20})", re.IGNORECASE)),
+    ("exchange", re.compile(r"(?:\b(?:exchange|rma|return)\s+(?:number|no\.?|id)?\s*[#:]?\s*|(?:换货|退货)单号?(?:是|为|："
+r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{1,4}-?\d[\w-]{1,20})", re.IGNORECASE)),
+    ("product", re.compile(r"(?<![\w-])(?P<v>(?:[A-Z][A-Za-z]+\s)?(?:[A-Z]{2,6}-?\d{1,5}[A-Z]{0,3}"
+r"|[A-Z][a-z]?[A-Za-z]+\s\d{1,4}(?:\s(?:Pro|Max|Plus|Ultra|Mini|Air))*))(?![\w-])")),
+    ("amount", re.compile(r"(?P<v>(?:[$€£¥￥]|(?:USD|EUR|CNY|RMB|GBP)\s?)\d[\d,]*(?:\.\d{1,2})?(?:k|万)?"
+r"|\d[\d,]*(?:\.\d{1,2})?\s?(?:万元|元|块钱|美元|欧元|dollars|euros|pounds|yuan))")),
 )  # fmt: skip
 _NOT_PRODUCT = re.compile(
-    r"^(?:UTC|GMT|COVID|January|February|March|April|May|June|July|August|September|October|November|December|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|The|In|At|By|On|I|Order|Ticket|Case|Room|Level|Page|Chapter|Version|Day|Week|Year|About|Around|Over|Under|Only|Just|From|For|And|We|My|USD|EUR|CNY|RMB|GBP|Since|Until|Before|After|Age|Aged|Turned|Type|Part|Step|Top)\b"
+    r"^(?:UTC|GMT|COVID|January|February|March|April|May|June|July|August|September|October"
+    r"|November|December|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Monday|Tuesday|Wednesday|Thursday|Friday"
+    r"|Saturday|Sunday|The|In|At|By|On|I|Order|Ticket|Case|Room|Level|Page|Chapter|Version|Day"
+    r"|Week|Year|About|Around|Over|Under|Only|Just|From|For|And|We|My|USD|EUR|CNY|RMB|GBP|Since"
+    r"|Until|Before|After|Age|Aged|Turned|Type|Part|Step|Top)\b"
 )
 _KIND = {"company": "organisation", "city": "place", "name": "person"}
 

@@ -15,7 +15,8 @@ _LIKE = re.compile(
     r"(?:likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig)\s+", re.IGNORECASE
 )
 _HATE = re.compile(
-    r"(?:hates?|dislikes?|detests?|loathes?|despises?|hated|disliked|can'?t (?:stand|bear|abide)|cannot (?:stand|bear|abide)|can not stand)\s+",
+    r"(?:hates?|dislikes?|detests?|loathes?|despises?|hated|disliked|can'?t (?:stand|bear|abide)"
+    r"|cannot (?:stand|bear|abide)|can not stand)\s+",
     re.IGNORECASE,
 )
 _NOT_LIKE = re.compile(
@@ -23,11 +24,15 @@ _NOT_LIKE = re.compile(
     re.IGNORECASE,
 )
 _FOND = re.compile(
-    r"(?:into|fond of|crazy about|mad about|keen on|obsessed with|passionate about|hooked on|addicted to|partial to|(?:an?\s+)?(?:really\s+)?(?:big|huge|massive|great|avid|die-?hard|lifelong|total|real)?\s*fan of|(?:an?\s+)?(?:big\s+)?believer in)\s+",
+    r"(?:into|fond of|crazy about|mad about|keen on|obsessed with|passionate about|hooked on"
+    r"|addicted to|partial to|(?:an?\s+)?(?:really\s+)?(?:big|huge|massive|great|avid|die-?hard"
+    r"|lifelong|total|real)?\s*fan of|(?:an?\s+)?(?:big\s+)?believer in)\s+",
     re.IGNORECASE,
 )
 _LOVER = re.compile(
-    r"an?\s+(?:(?:big|huge|massive|real|total|avid|passionate|lifelong|true)\s+)?(?P<v>[a-z]+(?:\s[a-z]+)?)[ -](?:lover|fan|enthusiast|fanatic|aficionado|addict|buff|person)\b",
+    r"an?\s+(?:(?:big|huge|massive|real|total|avid|passionate|lifelong"
+    r"|true)\s+)?(?P<v>[a-z]+(?:\s[a-z]+)?)[ -](?:lover|fan|enthusiast|fanatic|aficionado|addict"
+    r"|buff|person)\b",
     re.IGNORECASE,
 )
 _CONSUME = r"(?:eat(?:s|ing)?|drink(?:s|ing)?|ate|drank|consum(?:e|es|ing)|touch(?:ing)?|have|having|do|doing)"
@@ -37,39 +42,60 @@ _EAT = re.compile(
 )
 _CONSUMED = re.compile(r"(?:eat|eats|drink|drinks|have|has|consume|digest|tolerate|do)\s+", re.IGNORECASE)
 _AVOIDS = re.compile(
-    r"(?:(?:try(?:ing)? to\s+)?avoid(?:s|ing)?|stay(?:s|ing)? (?:away from|off|clear of)|steer(?:s)? clear of|keep(?:s)? away from|abstain(?:s)? from|cut(?:ting)? out|have to avoid|must avoid|need to avoid)\s+(?!the\b)",
+    r"(?:(?:try(?:ing)? to\s+)?avoid(?:s|ing)?|stay(?:s|ing)? (?:away from|off|clear of)"
+    r"|steer(?:s)? clear of|keep(?:s)? away from|abstain(?:s)? from|cut(?:ting)? out|have to avoid"
+    r"|must avoid|need to avoid)\s+(?!the\b)",
     re.IGNORECASE,
 )
 _STOPPED = re.compile(
-    rf"(?:stopped|quit|quitted|gave\s+up(?:\s+on)?|given\s+up(?:\s+on)?|cut\s+out|swore\s+off|kicked|gone\s+off|went\s+off|dropped|had to give up|lost interest in|grew out of|outgrown|grown out of|done with|over)\s+(?:{_CONSUME}\s+|(?:liking|playing|using|enjoying)\s+)?",
+    rf"(?:stopped|quit|quitted|gave\s+up(?:\s+on)?|given\s+up(?:\s+on)?|cut\s+out|swore\s+off"
+    rf"|kicked|gone\s+off|went\s+off|dropped|had to give up|lost interest in|grew out of|outgrown"
+    rf"|grown out of|done with|over)\s+(?:{_CONSUME}\s+|(?:liking|playing|using|enjoying)\s+)?",
     re.IGNORECASE,
 )
 _STOP_ONLY = re.compile(
-    r"(?:stopped|quit|gave\s+up|given\s+up|cut\s+out|swore\s+off|kicked|gone\s+off|went\s+off|lost interest in|grew out of|grown out of)",
+    r"(?:stopped|quit|gave\s+up|given\s+up|cut\s+out|swore\s+off|kicked|gone\s+off|went\s+off"
+    r"|lost interest in|grew out of|grown out of)",
     re.IGNORECASE,
 )
 _DROPPED_TOPIC = re.compile(
-    r"(?P<v>[A-Za-z][A-Za-z ]{1,30})\?\s+(?:nah|no|nope|not any ?more|never again)?[,.!\s]*(?:i\s+|i've\s+)?(?:gave (?:that|it|them) up|given (?:that|it|them) up|stopped|quit(?: that| it)?|don't (?:drink|eat|touch|do) (?:that|it) any ?more|went off it)",
+    r"(?P<v>[A-Za-z][A-Za-z ]{1,30})\?\s+(?:nah|no|nope|not any ?more|never again)?[,.!\s]*(?:i\s+"
+    r"|i've\s+)?(?:gave (?:that|it|them) up|given (?:that|it|them) up|stopped|quit(?: that| it)?"
+    r"|don't (?:drink|eat|touch|do) (?:that|it) any ?more|went off it)",
     re.IGNORECASE,
 )
 _FAVOURITE = re.compile(
-    r"^(?P<whose>my|(?:my\s+(?P<kin>[a-z-]+)'s))\s+(?:all[- ]time\s+|absolute\s+|current\s+)?(?P<least>least[- ])?(?:favou?rite|fave|fav)(?:\s+(?!thing about|part about)[a-z-]+){0,4}?\s+(?:is|are|has always been|would be|will always be)\s+(?:(?:definitely|probably|still|always|now|actually|by far|either)\s+)*",
+    r"^(?P<whose>my|(?:my\s+(?P<kin>[a-z-]+)'s))\s+(?:all[- ]time\s+|absolute\s+"
+    r"|current\s+)?(?P<least>least[- ])?(?:favou?rite|fave|fav)(?:\s+(?!thing about|part "
+    r"about)[a-z-]+){0,4}?\s+(?:is|are|has always been|would be|will always be)\s+(?:(?:definitely"
+    r"|probably|still|always|now|actually|by far|either)\s+)*",
     re.IGNORECASE,
 )
 _IS_FAVOURITE = re.compile(
-    r"^(?:i(?:'d| would)? say\s+)?(?P<v>[A-Za-z][\w' &-]{1,40}?)\s+(?:is|are)\s+(?:definitely\s+|still\s+)?my\s+(?:all[- ]time\s+|absolute\s+)?(?P<least>least[- ])?(?:favou?rite|fave|fav)(?:\s+(?P<what>[a-z]+))?",
+    r"^(?:i(?:'d| would)? say\s+)?(?P<v>[A-Za-z][\w' &-]{1,40}?)\s+(?:is|are)\s+(?:definitely\s+"
+    r"|still\s+)?my\s+(?:all[- ]time\s+|absolute\s+)?(?P<least>least[- ])?(?:favou?rite|fave"
+    r"|fav)(?:\s+(?P<what>[a-z]+))?",
     re.IGNORECASE,
 )
 _HABIT = re.compile(
-    r"(?:(?:usually|normally|typically|generally|always|often)\s+)?(?P<v>(?:run|jog|swim|cycle|bike|walk|meditate|exercise|work out|work from home|train|practi[sc]e|do yoga|play|read|cook|go|get up|wake up|drink|eat|have|skip|take|watch|study|journal|stretch|volunteer)\b[^,.;!?]{0,50}?\b(?:every (?:single )?(?:other )?(?:day|morning|evening|night|weekend|week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|each (?:day|morning|evening|night|week)|on (?:weekends|weekdays|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays)|(?:once|twice|three times|four times|five times) a (?:day|week|month)|daily|before bed))\b",
+    r"(?:(?:usually|normally|typically|generally|always|often)\s+)?(?P<v>(?:run|jog|swim|cycle"
+    r"|bike|walk|meditate|exercise|work out|work from home|train|practi[sc]e|do yoga|play|read"
+    r"|cook|go|get up|wake up|drink|eat|have|skip|take|watch|study|journal|stretch"
+    r"|volunteer)\b[^,.;!?]{0,50}?\b(?:every (?:single )?(?:other )?(?:day|morning|evening|night"
+    r"|weekend|week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|each (?:day"
+    r"|morning|evening|night|week)|on (?:weekends|weekdays|mondays|tuesdays|wednesdays|thursdays"
+    r"|fridays|saturdays|sundays)|(?:once|twice|three times|four times|five times) a (?:day|week"
+    r"|month)|daily|before bed))\b",
     re.IGNORECASE,
 )
 _FREQUENCY_END = re.compile(
-    r"\b(?:much|often|a lot|every day|that often|enough|all the time|very often|either|yet|today|tonight|right now|at the moment|this (?:week|month|time|one)|that|it|there|for now)\s*$",
+    r"\b(?:much|often|a lot|every day|that often|enough|all the time|very often|either|yet|today"
+    r"|tonight|right now|at the moment|this (?:week|month|time|one)|that|it|there|for now)\s*$",
     re.IGNORECASE,
 )
 _USE = re.compile(
-    r"uses?\s+(?:an?\s+|my\s+)?(?P<v>[A-Z][\w+#.-]*(?:\s+[A-Z0-9][\w+#.-]*){0,4})(?=\s*(?:$|[,.;]|for\b|at\b|every\b|as\b|daily\b|on\b|and\b|with\b|most\b))"
+    r"uses?\s+(?:an?\s+|my\s+)?(?P<v>[A-Z][\w+#.-]*(?:\s+[A-Z0-9][\w+#.-]*){0,4})(?=\s*(?:$|[,.;]"
+    r"|for\b|at\b|every\b|as\b|daily\b|on\b|and\b|with\b|most\b))"
 )
 _NOT_LOVED = frozenset(["morning", "night", "nice", "good", "bad", "people", "private", "busy", "patient", "shy", "quiet", "religious", "creative", "calm", "funny", "happy", "big", "huge", "different", "kind", "new", "honest", "positive", "real", "family", "old", "great", "young", "practical", "visual", "detail", "details", "evening", "social", "outgoing", "spiritual", "simple"])  # fmt: skip
 
@@ -153,7 +179,8 @@ def _fondness(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "likes", part(body, match, "v"), "+")
     elif clause.state == "holds" and (
         match := re.match(
-            r"(?:off|done with|over)\s+(?=(?:coffee|alcohol|sugar|meat|dairy|caffeine|caffeinated|cigarettes|social media|gluten)\b)",
+            r"(?:off|done with|over)\s+(?=(?:coffee|alcohol|sugar|meat|dairy|caffeine|caffeinated"
+            r"|cigarettes|social media|gluten)\b)",
             body.text,
             re.IGNORECASE,
         )

@@ -9,10 +9,17 @@ from llm.rules.finding import Piece
 from llm.rules.lexicon_en import CITIES, COMPANIES, JOBS, NAMES, NOT_JOBS, NOT_NAMES
 
 _TASTE_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|cause|cuz|since|when|whenever|if|but|so|as|than|over|although|though|while|which|who|that|until|now|any ?more|any longer|a lot|a bit"
-    r"|very much|so much|too much|much|the most|most of all|the best|best|too|either|as well|lately|these days|nowadays|right now|instead|please|btw|lol|haha|again|today"
-    r"|every|each|ages ago|years ago|at all|more|better|though|by the way|tbh|ever|for (?:a|the|my|years|ages|breakfast|lunch|dinner)|not|in (?:19|20)\d\d|last (?:week|month|year)|yesterday|on \w+days?"
-    r"|before|after|during|recently|completely|entirely|all the time|anymore|due to|thanks to|back|here|there|especially|particularly|like|such as|with my|with me|to me|with him|with her|together|would|is|are|was|were|has|have|had|can|will|could|should|do|does|did|makes|make|whereas|compared|rather|except|unless|and it|and that)\b",
+    r"[,.;!?()\"]|\s+(?:because|cause|cuz|since|when|whenever|if|but|so|as|than|over|although"
+    r"|though|while|which|who|that|until|now|any ?more|any longer|a lot|a bit"
+    r"|very much|so much|too much|much|the most|most of all|the best|best|too|either|as well"
+    r"|lately|these days|nowadays|right now|instead|please|btw|lol|haha|again|today"
+    r"|every|each|ages ago|years ago|at all|more|better|though|by the way|tbh|ever|for (?:a|the|my"
+    r"|years|ages|breakfast|lunch|dinner)|not|in (?:19|20)\d\d|last (?:week|month|year)|yesterday"
+    r"|on \w+days?"
+    r"|before|after|during|recently|completely|entirely|all the time|anymore|due to|thanks to|back"
+    r"|here|there|especially|particularly|like|such as|with my|with me|to me|with him|with her"
+    r"|together|would|is|are|was|were|has|have|had|can|will|could|should|do|does|did|makes|make"
+    r"|whereas|compared|rather|except|unless|and it|and that)\b",
     re.IGNORECASE,
 )
 # "stories that tackle ...", "how it is ...": the thing is only named by a clause, so it is not the thing.
@@ -21,50 +28,75 @@ _CLAUSAL = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(
-    r"\b(?:rock and roll|rock & roll|fish and chips|mac and cheese|drum and bass|bed and breakfast|dungeons and dragons|black and white|salt and vinegar|peanut butter and jelly|arts and crafts|r&b|bread and butter|gin and tonic|rhythm and blues|cheese and wine)\b",
+    r"\b(?:rock and roll|rock & roll|fish and chips|mac and cheese|drum and bass|bed and breakfast"
+    r"|dungeons and dragons|black and white|salt and vinegar|peanut butter and jelly|arts and "
+    r"crafts|r&b|bread and butter|gin and tonic|rhythm and blues|cheese and wine)\b",
     re.IGNORECASE,
 )
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+|but\s+)?(?:also\s+)?|\s+(?:and|or|plus|&|nor)\s+(?:also\s+)?", re.IGNORECASE)
 _NO_TASTE = re.compile(
-    r"^(?:it|that|this|these|those|them|him|her|you|your|his|their|our|its|how|what|when|where|why|who|if|whether|being|having|getting|hearing|seeing|doing|waiting|knowing|thinking|saying|asking"
-    r"|dealing|everything|anything|nothing|something|someone|anyone|everyone|everybody|nobody|both|all|one|ones|me|my|us|i|he|she|we|they|there|not|no|so|too|very|much|many|more|most|less|any|some of"
-    r"|a lot|lots|another|each|every|few|several|such|same|here|now|yes|ok|okay|just|even|also|as|like|for|from|with|about|to (?:be|bother|say|ask|admit|see|hear|know|think|complain|interrupt|rush|push|disappoint|break|nag|have|get|make|let|keep|inform|report|point|cancel|return|order|buy|change|request|book|speak|talk|apply|add|update|know|find|confirm|thank|hear|give|do)"
-    r"|two|three|four|five|six|\d|an? (?:lot|bit|few|couple|good|great|bad|nice|new|better)\b|the idea|the thought|the fact|the way|bothering|to\b.*\byou)\b",
+    r"^(?:it|that|this|these|those|them|him|her|you|your|his|their|our|its|how|what|when|where|why"
+    r"|who|if|whether|being|having|getting|hearing|seeing|doing|waiting|knowing|thinking|saying"
+    r"|asking"
+    r"|dealing|everything|anything|nothing|something|someone|anyone|everyone|everybody|nobody|both"
+    r"|all|one|ones|me|my|us|i|he|she|we|they|there|not|no|so|too|very|much|many|more|most|less"
+    r"|any|some of"
+    r"|a lot|lots|another|each|every|few|several|such|same|here|now|yes|ok|okay|just|even|also|as"
+    r"|like|for|from|with|about|to (?:be|bother|say|ask|admit|see|hear|know|think|complain"
+    r"|interrupt|rush|push|disappoint|break|nag|have|get|make|let|keep|inform|report|point|cancel"
+    r"|return|order|buy|change|request|book|speak|talk|apply|add|update|know|find|confirm|thank"
+    r"|hear|give|do)"
+    r"|two|three|four|five|six|\d|an? (?:lot|bit|few|couple|good|great|bad|nice|new|better)\b|the "
+    r"idea|the thought|the fact|the way|bothering|to\b.*\byou)\b",
     re.IGNORECASE,
 )
 _INNER_PRONOUN = re.compile(
-    r"\b(?:it|you|your|yours|he|him|his|she|her|hers|they|them|their|we|us|our|me|my|mine|i|i'm|this|that|these|those|what|how|it's|there|who|myself|yourself|himself|herself)\b",
+    r"\b(?:it|you|your|yours|he|him|his|she|her|hers|they|them|their|we|us|our|me|my|mine|i|i'm"
+    r"|this|that|these|those|what|how|it's|there|who|myself|yourself|himself|herself)\b",
     re.IGNORECASE,
 )
 _THE_IDEA = re.compile(
-    r"^the\s+(?!(?:beach|sea|seaside|outdoors|mountains?|cold|heat|rain|snow|sun|piano|violin|cello|guitar|drums|flute|theatre|theater|opera|ocean|countryside|gym|smell|taste|sound|city|woods|forest|desert|night|summer|winter|cinema|movies|ballet|beatles|cure|office|simpsons|witcher|lord|great)\b)",
+    r"^the\s+(?!(?:beach|sea|seaside|outdoors|mountains?|cold|heat|rain|snow|sun|piano|violin"
+    r"|cello|guitar|drums|flute|theatre|theater|opera|ocean|countryside|gym|smell|taste|sound|city"
+    r"|woods|forest|desert|night|summer|winter|cinema|movies|ballet|beatles|cure|office|simpsons"
+    r"|witcher|lord|great)\b)",
     re.IGNORECASE,
 )
 _ADJECTIVE_LEFT = re.compile(
-    r"\ban?\s+(?:safe|nice|warm|cosy|cozy|quiet|good|big|small|long|short|calm|clean|new|old|strong|simple|friendly|fun|positive|healthy|happy|supportive)$",
+    r"\ban?\s+(?:safe|nice|warm|cosy|cozy|quiet|good|big|small|long|short|calm|clean|new|old"
+    r"|strong|simple|friendly|fun|positive|healthy|happy|supportive)$",
     re.IGNORECASE,
 )
 _OPEN_ENDED = frozenset("to of with for in on at from by and or the a an my into about as sure".split())
 _VAGUE = frozenset(
-    "thing things stuff idea ideas way one ones part time fact look looks app service product products order item items company people person guy"
-    " place job work day days option options feature features change changes update design version result results answer answers question questions"
-    " plan deal sound feeling feel weather team good bad great nice new old blue red green better best long short help school life it both either"
-    " support response delivery shop store store site website page chat bot assistant advice reply replies suggestion suggestions recommendation"
-    " being surprise surprises news trip event events moment moments story experience memories memory challenge challenges adventure process progress sharing spending taking".split()
+    "thing things stuff idea ideas way one ones part time fact look looks app service product "
+"products order item items company people person guy"
+    " place job work day days option options feature features change changes update design "
+"version result results answer answers question questions"
+    " plan deal sound feeling feel weather team good bad great nice new old blue red green "
+"better best long short help school life it both either"
+    " support response delivery shop store store site website page chat bot assistant advice "
+"reply replies suggestion suggestions recommendation"
+    " being surprise surprises news trip event events moment moments story experience memories "
+"memory challenge challenges adventure process progress sharing spending taking".split()
 )  # fmt: skip
 _TIME_TAIL = re.compile(
-    r"\s+(?:this|next|last|by|before|until|tomorrow|today|tonight|asap|as soon as|right away|urgently|immediately|within|in (?:the )?(?:next|two|three|a|\d))\b.*$",
+    r"\s+(?:this|next|last|by|before|until|tomorrow|today|tonight|asap|as soon as|right away"
+    r"|urgently|immediately|within|in (?:the )?(?:next|two|three|a|\d))\b.*$",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:an?|the|some|my|any)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[\w&'’/+#-]+(?:\.\w+)*")
 _CAPITAL_RUN = re.compile(
-    r"(?:[A-Z][\w&'’+-]*(?:\.[A-Za-z]+)?|\d[A-Za-z][\w]*)(?:\s+(?:(?:of|the|de|la|del|di|da|do|el|and|&|upon|on|van|von|le|les|am|an|der)\s+(?=[A-Z]))*[A-Z0-9&][\w&'’+-]*(?:\.[A-Za-z]+)?)*"
+    r"(?:[A-Z][\w&'’+-]*(?:\.[A-Za-z]+)?|\d[A-Za-z][\w]*)(?:\s+(?:(?:of|the|de|la|del|di|da|do|el"
+    r"|and|&|upon|on|van|von|le|les|am|an|der)\s+(?=[A-Z]))*[A-Z0-9&][\w&'’+-]*(?:\.[A-Za-z]+)?)*"
 )
 _NOT_PLACES = frozenset("i a an the my our your his her it this that fear peace room building apartment flat house hope style english french german chinese monday tuesday wednesday thursday friday saturday sunday".split())  # fmt: skip
 _NOT_EMPLOYERS = frozenset(
-    "home night nights day days weekend weekends school church hospital bank university college restaurant cafe shop store factory lab least most all"
-    " work once times first last that this the a an my our free myself hours monday tuesday wednesday thursday friday saturday sunday christmas easter i him her them you us"
+    "home night nights day days weekend weekends school church hospital bank university college "
+"restaurant cafe shop store factory lab least most all"
+    " work once times first last that this the a an my our free myself hours monday tuesday "
+"wednesday thursday friday saturday sunday christmas easter i him her them you us"
     " january february march april may june july august september october november december english".split()
 )  # fmt: skip
 
@@ -125,7 +157,8 @@ def split_list(region: Piece) -> Iterator[Piece]:
 
 def _trim_lead(part: Piece) -> Piece:
     match = re.match(
-        r"(?:to\s+(?!(?:be|bother|say|ask|admit|see|hear|know)\b)|drinking\s+|eating\s+|(?:my|some)\s+(?=[a-z]+$)|all kinds of\s+|all things\s+|any kind of\s+)",
+        r"(?:to\s+(?!(?:be|bother|say|ask|admit|see|hear|know)\b)|drinking\s+|eating\s+|(?:my"
+        r"|some)\s+(?=[a-z]+$)|all kinds of\s+|all things\s+|any kind of\s+)",
         part.text,
         re.IGNORECASE,
     )
@@ -162,7 +195,9 @@ def place(text: Piece) -> Piece | None:
     """A place at the start of `text`: a run of capitals, or a known name however it is written."""
     text = _after(
         text,
-        r"(?:the\s+)?(?:(?:downtown|central|north|south|east|west|northern|southern|eastern|western|greater|upper|lower|inner|rural|beautiful|sunny|rainy)\s+|(?:city|town|village|suburbs|outskirts|heart|centre|center|north|south|east|west)\s+of\s+)*",
+        r"(?:the\s+)?(?:(?:downtown|central|north|south|east|west|northern|southern|eastern|western"
+        r"|greater|upper|lower|inner|rural|beautiful|sunny|rainy)\s+|(?:city|town|village|suburbs"
+        r"|outskirts|heart|centre|center|north|south|east|west)\s+of\s+)*",
     )
     known = _known(text, CITIES, most=4)
     run = _CAPITAL_RUN.match(text.text)
@@ -210,7 +245,9 @@ def occupation(text: Piece, *, strict: bool) -> Piece | None:
         _JOB_END,
         _after(
             text,
-            r"(?:an?|the|their|our)\s+(?:(?:proud|full-time|part-time|freelance|self-employed|retired|newly qualified|licensed|certified|qualified|professional|practising|fellow|busy|humble|simple|mere|lowly|single mum and)\s+)?",
+            r"(?:an?|the|their|our)\s+(?:(?:proud|full-time|part-time|freelance|self-employed|retired"
+            r"|newly qualified|licensed|certified|qualified|professional|practising|fellow|busy|humble"
+            r"|simple|mere|lowly|single mum and)\s+)?",
         ),
     )
     words = region.text.split()
@@ -244,14 +281,20 @@ def occupation(text: Piece, *, strict: bool) -> Piece | None:
 
 
 _JOB_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:at|for|in|with|and|but|who|which|that|from|since|now|by|on|so|because|working|living|based|here|near|these days|right now|currently|while|when|where|specializing|specialising|of (?:\d+|ten|two|three|many) years|today|then|until|if|though|to|myself|anymore|any more|during|after|before|as well|too|again|about|yesterday|last|this|next|tomorrow|recently|ago)\b",
+    r"[,.;!?()\"]|\s+(?:at|for|in|with|and|but|who|which|that|from|since|now|by|on|so|because"
+    r"|working|living|based|here|near|these days|right now|currently|while|when|where|specializing"
+    r"|specialising|of (?:\d+|ten|two|three|many) years|today|then|until|if|though|to|myself"
+    r"|anymore|any more|during|after|before|as well|too|again|about|yesterday|last|this|next"
+    r"|tomorrow|recently|ago)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
-    r"[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*(?:\s+(?:[A-Z]\.\s+)?(?:(?:de|van|von|da|del|al|bin|O['’])\s?)?[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*){0,2}|[A-Z][a-z]?[A-Z][a-z]+"
+    r"[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*(?:\s+(?:[A-Z]\.\s+)?(?:(?:de|van|von|da|del|al"
+    r"|bin|O['’])\s?)?[A-Z][a-zéèüöáíóñç]+(?:['’-][A-Z]?[a-z]+)*){0,2}|[A-Z][a-z]?[A-Z][a-z]+"
 )
 _NAME_STOP = re.compile(
-    r"\s*(?:$|[,.!?;()-]|(?:and|from|btw|by|here|but|speaking|at|with|again|the|a|your|not|i|calling|writing|aka|or|if|please|so|in|for)\b)",
+    r"\s*(?:$|[,.!?;()-]|(?:and|from|btw|by|here|but|speaking|at|with|again|the|a|your|not|i"
+    r"|calling|writing|aka|or|if|please|so|in|for)\b)",
     re.IGNORECASE,
 )
 
@@ -302,6 +345,7 @@ def is_taste(value: str) -> bool:
 
 
 FAVOURITE_END = re.compile(
-    r"[.;!?()]|,\s+(?=(?:i|my|but|so|because|and (?:i|my|it))\b)|\s+(?:because|since|but|so|which|who|though|when|if|by far|these days|right now|and (?:i|my|it|that))\b",
+    r"[.;!?()]|,\s+(?=(?:i|my|but|so|because|and (?:i|my|it))\b)|\s+(?:because|since|but|so|which"
+    r"|who|though|when|if|by far|these days|right now|and (?:i|my|it|that))\b",
     re.IGNORECASE,
 )

@@ -19,24 +19,34 @@ _TITLE_LEAD = re.compile(
 )
 _OPS: dict[str, Polarity] = {"holds": "+", "over": "retract", "was": "past"}
 _WORK = re.compile(
-    r"(?:work(?:s|ed|ing)?|employed)\s+(?:(?:full[- ]time|part[- ]time|remotely|mainly|mostly|here|now|currently|freelance|over)\s+)*(?:at|for|by|with)\s+",
+    r"(?:work(?:s|ed|ing)?|employed)\s+(?:(?:full[- ]time|part[- ]time|remotely|mainly|mostly|here"
+    r"|now|currently|freelance|over)\s+)*(?:at|for|by|with)\s+",
     re.IGNORECASE,
 )
 _WORK_AS = re.compile(
-    r"(?:work(?:s|ed|ing)?|employed|hired|job|started(?: working)?|training|trained)\s+(?:(?:full[- ]time|part[- ]time|freelance|here|remotely|now|currently)\s+)*as\s+(?=an?\b|the\b|head\b|[a-z])",
+    r"(?:work(?:s|ed|ing)?|employed|hired|job|started(?: working)?|training"
+    r"|trained)\s+(?:(?:full[- ]time|part[- ]time|freelance|here|remotely|now"
+    r"|currently)\s+)*as\s+(?=an?\b|the\b|head\b|[a-z])",
     re.IGNORECASE,
 )
 _AS = re.compile(r"^[^,.;]{0,60}?\bas\s+(?=an?\s)", re.IGNORECASE)
 _DOES = re.compile(
-    r"(?:do|does|did|doing)\s+(?P<field>[a-z-]+(?:\s+[a-z-]+)??)\s+(?:(?P<filler>stuff|work|dev|development|things)\s+)?(?:at|for|over at)\s+",
+    r"(?:do|does|did|doing)\s+(?P<field>[a-z-]+(?:\s+[a-z-]+)??)\s+(?:(?P<filler>stuff|work|dev"
+    r"|development|things)\s+)?(?:at|for|over at)\s+",
     re.IGNORECASE,
 )
 _JOINED = re.compile(
-    r"(?:joined|(?:just\s+)?started\s+(?:(?:a\s+)?(?:new\s+)?(?:job|role|position)\s+|working\s+|work\s+)?(?:at|with|for)|(?:got|landed|took|accepted)\s+an?\s+(?:new\s+)?(?:job|role|position|offer)\s+(?:at|with|from)|(?:got\s+)?hired\s+(?:by|at)|switched\s+(?:jobs\s+)?to|transferred to)\s+",
+    r"(?:joined|(?:just\s+)?started\s+(?:(?:a\s+)?(?:new\s+)?(?:job|role|position)\s+|working\s+"
+    r"|work\s+)?(?:at|with|for)|(?:got|landed|took|accepted)\s+an?\s+(?:new\s+)?(?:job|role"
+    r"|position|offer)\s+(?:at|with|from)|(?:got\s+)?hired\s+(?:by|at)|switched\s+(?:jobs\s+)?to"
+    r"|transferred to)\s+",
     re.IGNORECASE,
 )
 _LEFT = re.compile(
-    r"(?:left|quit|quitted|resigned\s+from|departed(?:\s+from)?|(?:got\s+)?(?:laid\s+off|fired|let\s+go|made\s+redundant)\s+(?:from|by|at)|lost\s+my\s+job\s+at|retired\s+from|(?:quit|left)\s+my\s+job\s+at|parted\s+ways\s+with|finished\s+at|stopped\s+working\s+(?:at|for))\s+(?:my\s+job\s+at\s+)?",
+    r"(?:left|quit|quitted|resigned\s+from|departed(?:\s+from)?|(?:got\s+)?(?:laid\s+off|fired"
+    r"|let\s+go|made\s+redundant)\s+(?:from|by|at)|lost\s+my\s+job\s+at|retired\s+from|(?:quit"
+    r"|left)\s+my\s+job\s+at|parted\s+ways\s+with|finished\s+at|stopped\s+working\s+(?:at"
+    r"|for))\s+(?:my\s+job\s+at\s+)?",
     re.IGNORECASE,
 )
 _BECAME = re.compile(

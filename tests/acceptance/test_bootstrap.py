@@ -57,7 +57,12 @@ def test_two_first_uses_at_once_install_once_and_both_work(checkout: Path) -> No
     python = checkout / "tree" / ".venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "check"], check=True, capture_output=True)
     where = subprocess.run(
-        [python, "-c", "import importlib.util as u; print([u.find_spec(n) for n in ('tasks', 'schemas', 'workers')])"],
+        [
+            python,
+            "-I",
+            "-c",
+            "import importlib.util as u; print([u.find_spec(n) for n in ('tasks', 'schemas', 'workers')])",
+        ],
         check=True,
         capture_output=True,
         text=True,
