@@ -149,10 +149,8 @@ def _bounded(text: str, match: re.Match[str], value: Decimal, currency: str | No
     tail = (match["tail"] or "").strip().lower()
     before = text[max(0, start - _LOOK_BACK) : start]
     upper, lower = _AT_MOST.search(before), _AT_LEAST.search(before)
-    if tail in _UPPER_TAILS or upper:
-        bound = "<="
-    else:
-        bound = ">=" if tail in _LOWER_TAILS or lower else ""
+    above = tail in _LOWER_TAILS or lower
+    bound = "<=" if tail in _UPPER_TAILS or upper else ">=" if above else ""
     lead = upper or (lower if bound == ">=" else None)
     begin = start - len(before) + lead.start() if lead else start
     return Amount(value, currency, bound, begin, match.start() + len(match[0].rstrip()))

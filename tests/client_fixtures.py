@@ -49,21 +49,28 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 class Broker:
-    """A server that can be stopped, frozen, filled and started again on the same port and folder."""
+    """A server that can be stopped, frozen, filled and started again on the same port and folder.
 
-    def __init__(self) -> None:
+    `remembers`: it writes a log. `binary`: default, what `server_binary` finds.
+    """
+
+    def __init__(self, *, remembers: bool = True, binary: str | None = None) -> None:
+        self._binary = binary or server_binary()
+        self._appends = "yes" if remembers else "no"
         self.folder = Path(tempfile.mkdtemp(prefix="at-"))
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.socket_url = f"redis+socket://{self.folder}/s.sock?virtual_host=0"
         self.process: subprocess.Popen[bytes] | None = None
         self.client = redis.Redis(port=self.port, socket_timeout=5)
 
     def start(self) -> None:
         self.process = subprocess.Popen(
             [
-                server_binary(),
+                self._binary,
                 *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""),
-                *("--appendonly", "yes", "--maxmemory-policy", "noeviction"),
+                *("--unixsocket", str(self.folder / "s.sock")),
+                *("--appendonly", self._appends, "--maxmemory-policy", "noeviction"),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -48,18 +48,47 @@ _DIET = re.compile(
     re.IGNORECASE,
 )
 _SPECIALS = (
-    ("pregnancy", re.compile(r"(?:(?:\d+|[a-z]+)\s+(?:weeks|months)\s+)?(?P<v>pregnant)\b|(?P<w>expecting a baby)\b", re.IGNORECASE)),
-    ("religion", re.compile(r"(?:an?\s+)?(?:(?:practising|practicing|devout|observant|strict|orthodox)\s+)?(?P<v>muslim"
-r"|christian|catholic|protestant|jewish|jew|buddhist|hindu|sikh|atheist|agnostic"
-r"|mormon)\b(?=\s*(?:$|[,.;!]|and\b|so\b|but\b))", re.IGNORECASE)),
-    ("orientation", re.compile(r"(?:an?\s+)?(?P<v>gay|lesbian|bisexual|queer|asexual|pansexual)\b(?=\s*(?:$|[,.;!]|and\b"
-r"|man\b|woman\b|so\b|but\b))", re.IGNORECASE)),
-    ("health", re.compile(r"(?:an?\s+)?(?:(?:type (?:1|2|one|two))\s+)?(?P<v>diabetic|asthmatic|epileptic|autistic"
-r"|dyslexic|hiv[- ]positive|coeliac|celiac|bipolar|anaemic|anemic)\b", re.IGNORECASE)),
+    (
+        "pregnancy",
+        re.compile(
+            r"(?:(?:\d+|[a-z]+)\s+(?:weeks|months)\s+)?(?P<v>pregnant)\b|(?P<w>expecting a baby)\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "religion",
+        re.compile(
+            r"(?:an?\s+)?(?:(?:practising|practicing|devout|observant|strict|orthodox)\s+)?(?P<v>muslim"
+            r"|christian|catholic|protestant|jewish|jew|buddhist|hindu|sikh|atheist|agnostic"
+            r"|mormon)\b(?=\s*(?:$|[,.;!]|and\b|so\b|but\b))",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "orientation",
+        re.compile(
+            r"(?:an?\s+)?(?P<v>gay|lesbian|bisexual|queer|asexual|pansexual)\b(?=\s*(?:$|[,.;!]|and\b"
+            r"|man\b|woman\b|so\b|but\b))",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "health",
+        re.compile(
+            r"(?:an?\s+)?(?:(?:type (?:1|2|one|two))\s+)?(?P<v>diabetic|asthmatic|epileptic|autistic"
+            r"|dyslexic|hiv[- ]positive|coeliac|celiac|bipolar|anaemic|anemic)\b",
+            re.IGNORECASE,
+        ),
+    ),
     ("union", re.compile(r"an?\s+(?P<v>(?:trade[- ])?union member)\b", re.IGNORECASE)),
-    ("politics", re.compile(r"an?\s+(?:(?:registered|lifelong|staunch)\s+)?(?P<v>democrat|republican|socialist|communist"
-r"|libertarian|conservative voter|labour voter|(?:member of the [A-Z][a-z]+ Party))\b", re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "politics",
+        re.compile(
+            r"an?\s+(?:(?:registered|lifelong|staunch)\s+)?(?P<v>democrat|republican|socialist|communist"
+            r"|libertarian|conservative voter|labour voter|(?:member of the [A-Z][a-z]+ Party))\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
 _ILL = re.compile(
     r"(?:have|has|suffer from|suffers from|was diagnosed with|diagnosed with|got diagnosed with"
     r"|live with|lives with|living with)\s+(?:(?:severe|chronic|mild|bad|type (?:1|2|one"

@@ -86,7 +86,7 @@ _THIRD = re.compile(r"^(?:(?P<she>she)|(?P<he>he)|(?P<they>they))\b(?=['\s])", r
 _BARE = re.compile(
     rf"^(?:currently\s+|now\s+|recently\s+|just\s+|also\s+|been\s+|no longer\s+|never\s+)*(?:{_VERB})\b", re.IGNORECASE
 )
-# Without its subject, "love" and "like" are mostly nouns and comparisons: only a gerund, a plural or an infinitive makes them verbs.
+# Without its subject, "love" is mostly a noun and "like" a comparison: a gerund, plural or infinitive makes them verbs.
 _LOVE_NOUN = re.compile(
     r"^(?:(?:also|really|absolutely|just)\s+)?(?:loves?|likes?|hates?|needs?|works?"
     r"|drinks?)\s+(?!to\s+\w|[a-z]+ing\b|[a-z]+s\b(?!\s*\w*['’])|[A-Z]|for\s+[A-Z]|at\s|as\s|an?\s"
@@ -198,7 +198,7 @@ def clauses(text: str, start: int = 0) -> Iterator[Clause]:
     last_kin, fresh = "", False
     for sentence in _SENTENCE.finditer(text):
         said = sentence[0]
-        reach = _REACH_ME.sub(lambda match: " " * len(match[0]), said)
+        reach = _REACH_ME.sub(lambda match: ";" * len(match[0]), said)
         if _IRONY.search(said):
             continue
         previous, met = "", False
@@ -246,8 +246,8 @@ def _clause(piece: Piece, previous: str, last_kin: str, *, first: bool) -> Claus
     subject, named, body, bare = _subject(rest, previous, last_kin, first=first)
     state, copula, perfect, body = _predicate(body)
     return Clause(
-        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, copula=copula, state=state, hedged=hedged,
-        perfect=perfect, named=named, bare=bare,
+        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, copula=copula, state=state,
+        hedged=hedged, perfect=perfect, named=named, bare=bare,
     )  # fmt: skip
 
 

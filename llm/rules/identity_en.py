@@ -70,7 +70,7 @@ _CALL_TIMES = re.compile(
 
 
 def find(clause: Clause, text: str) -> Iterator[Finding]:
-    """Name, age, birth, gender, languages of one clause of `text`; the name of kin when something else is said of it."""
+    """Name, age, birth, gender, languages of one clause of `text`, and the name that kin is introduced by."""
     if clause.subject and not clause.hedged:
         yield from _of_subject(clause)
         if clause.named and clause.subject != USER:

@@ -46,7 +46,8 @@ _VOICES = (
         r"|段子|人设|检讨|日记|情书)"
     ),
 )
-_PASTED = re.compile(r"^\s*(?:From|Sent|To|Subject|发件人|收件人|主题)\s*[:：].*$", re.MULTILINE)
+_GAP = re.compile(r" {3,}")
+_PASTED = re.compile(r"^[ ]*(?:From|Sent|To|Subject|发件人|收件人|主题) ?[:：].*$", re.MULTILINE)
 
 
 def masked(text: str) -> str:
@@ -58,7 +59,8 @@ def masked(text: str) -> str:
     if starts:
         start = min(starts)
         same = same[:start] + re.sub(r"[^\n]", " ", same[start:])
-    return same
+    # A long gap ends a sentence; it also keeps every pattern with optional spaces in it linear.
+    return _GAP.sub(lambda gap: "\n" * len(gap[0]), same)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@
     pub.turn("u1", "s1", "user", "I moved to Lyon yesterday.")
     pack = recall("Where does the user live?", user="u1")
 
-Importing this loads the standard library alone; pydantic, kombu and httpx come with the first use, most of it in the
+Importing this loads the standard library alone; pydantic, redis and httpx come with the first use, most of it in the
 Publisher's own thread.
 """
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from afterturn.credentials import Credential, generate_credential, parse_credential
 from afterturn.errors import AfterturnError, BadCredential, BadEvent, BadSetting, NotReachable, Refused
-from afterturn.outlet import Stats
 from afterturn.publisher import Publisher
 from afterturn.recall import arecall, recall
+from afterturn.stats import Stats
 
 if TYPE_CHECKING:
     from afterturn.wire import EvidenceRef, Lag, Pack, PackItem, ToConfirm
