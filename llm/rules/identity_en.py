@@ -163,7 +163,7 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
         (match := _HERE.match(whole.text))
         and match["v"].split()[0].lower() in values.NAMES
         and clause.start < len(text)
-        and not text[: clause.start].strip(" ,.!hiHIeElLoO")
+        and not text[: clause.start].strip(" ,.!hiHIeElLoOyY")
     ):
         yield stated(clause, "name", Piece(match["v"], whole.start), "+", subject=USER)
 

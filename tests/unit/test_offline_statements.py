@@ -12,7 +12,7 @@ from memory.verify import verify
 from offline_fixtures import digest, score, statements, turns, user
 from schemas.decisions import Dropped
 
-FILES = ("offline_given.jsonl", "offline_dev.jsonl", "offline_held.jsonl", "offline_fresh.jsonl")
+FILES = ("offline_given.jsonl", "offline_dev.jsonl", "offline_held.jsonl", "offline_fresh.jsonl", "offline_last.jsonl")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
