@@ -51,4 +51,5 @@ def create_app(kit: Kit | None = None) -> FastAPI:
     problems.install(app)
     for router in (events.router, recall.router, memories.router, operations.router, health.router):
         app.include_router(router)
+    problems.describe(app)
     return app

@@ -45,8 +45,7 @@ RETRY_AFTER_SECONDS = 2
 
 _BODY = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": TITLES["en"][status], **_BODY}
-    for status in (400, 401, 403, 404, 413, 422, 503)
+    status: {"description": TITLES["en"][status], **_BODY} for status in (400, 401, 403, 404, 413, 422, 503)
 }
 """The refusals of a path that takes a key, for its OpenAPI entry."""
 
@@ -73,6 +72,22 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Unauthorized, _on_unauthorized)
     app.add_exception_handler(Refusal, _on_refusal)
     app.add_exception_handler(Exception, _on_bug)
+
+
+def describe(app: FastAPI) -> None:
+    """Puts the problem's schema into the OpenAPI document, where the refusals of every path point.
+
+    A `model` beside each response would do that, too, and also claim that refusals come as application/json.
+    """
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = plain()
+        schemas: dict[str, Any] = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = Problem.model_json_schema()
+        return document
+
+    app.openapi = openapi
 
 
 def problem(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memory.timeline import zone_of
+from memory.precision import zone_of
 from schemas.indexing import Vector
 
 _ID = re.compile(

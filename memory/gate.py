@@ -115,7 +115,7 @@ def own_drafts(
         ):
             continue
         one = _sentence_draft(turn, start, end, ours)
-        drafts.append(OwnDraft(one, decide(one, ours, policy=policy)))
+        drafts.append(OwnDraft(one, decide(one, flags, policy=policy)))
     return drafts
 
 
@@ -271,6 +271,8 @@ def _sentence_draft(turn: TurnView, start: int, end: int, flags: Sequence[Flag])
     codes = _codes(flags)
     special = next((code.removeprefix(SPECIAL) for code in codes if code.startswith(SPECIAL)), None)
     named = next((_KEY_OF_FLAG[code] for code in codes if code in _KEY_OF_FLAG), None)
+    # A secret never stands in a row of ours, not even in one that says it was refused.
+    shown = "[secret]" if "secret" in codes else text[:_VALUE_CHARS]
     key, type_ = named or ("other", "requirement")
     if named is None and special is not None and spec_of(special) is not None:
         key, type_ = special, "identity"
@@ -281,9 +283,9 @@ def _sentence_draft(turn: TurnView, start: int, end: int, flags: Sequence[Flag])
         type=type_,
         object=None,
         op="+",
-        value=text[:_VALUE_CHARS],
-        canonical=fold(text)[:_VALUE_CHARS],
-        quote=text,
+        value=shown,
+        canonical=fold(shown),
+        quote="" if "secret" in codes else text,
         event_id=turn.event_id,
         quote_start=start,
         quote_end=end,

@@ -7,7 +7,8 @@ what counts is who said it and where it may apply (`memory/verify.py`, `memory/g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 
 from afterturn.masking import mask
 from memory.disguise import View, hidden, payloads, views
@@ -27,30 +28,56 @@ def flags(text: str) -> tuple[Flag, ...]:
     """Every flagged part, in order, each (place, code) once.
 
     Shape: places count characters of `text` as given. A flag covers its sentence, a special category its clause, a
-    secret itself. A payload that decodes to something flagged is `encoded_payload`. Repeat: the same flags.
+    secret itself, `no_store` the whole text. A payload that decodes to something flagged is `encoded_payload`.
+    Repeat: the same flags.
     """
-    found = {*_by_rules(text), *_specials(text), *_encoded(text), *_secrets(text), *_hidden(text)}
+    seen = views(text)
+    sentences = _Parts(text, _SENTENCE_END)
+    found = {
+        *_by_rules(seen, sentences),
+        *_specials(text, seen[0]),
+        *_encoded(text),
+        *_secrets(text),
+        *(Flag(*sentences.around(*place), "hidden_characters", "pending") for place in hidden(text)),
+    }
     return tuple(sorted(found, key=lambda flag: (flag.start, flag.end, flag.code)))
 
 
-def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
-    """The sentences that characters [start, end) stand in, without outer space."""
-    return _around(text, start, end, _SENTENCE_END)
+class _Parts:
+    """Sentences or clauses of one text, found once, asked often."""
+
+    def __init__(self, text: str, border: re.Pattern[str]) -> None:
+        self.text = text
+        self.ends = [found.end() for found in border.finditer(text)]
+
+    def around(self, start: int, end: int) -> tuple[int, int]:
+        """The parts that characters [start, end) stand in, without outer space."""
+        before, after = bisect_right(self.ends, start), bisect_left(self.ends, end)
+        first = self.ends[before - 1] if before else 0
+        last = self.ends[after] if after < len(self.ends) else len(self.text)
+        while first < start and self.text[first].isspace():
+            first += 1
+        while last > end and self.text[last - 1].isspace():
+            last -= 1
+        return first, last
 
 
-def _by_rules(text: str) -> Iterator[Flag]:
-    for view in views(text):
+def _by_rules(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
+    whole = (0, len(sentences.text))
+    for view in seen:
         for rule in RULES:
             for found in rule.pattern.finditer(view.text):
                 if found.end() > found.start():
                     start, end = _trimmed(view, found.start(), found.end())
-                    yield Flag(*sentence_at(text, *view.origin(start, end)), rule.code, rule.action)
+                    place = sentences.around(*view.origin(start, end))
+                    # "This is not to be kept" speaks of what was said before it as well.
+                    yield Flag(*(whole if rule.code == "no_store" else place), rule.code, rule.action)
 
 
-def _specials(text: str) -> Iterator[Flag]:
-    view = views(text)[0]
+def _specials(text: str, view: View) -> Iterator[Flag]:
+    clauses = _Parts(text, _CLAUSE_END)
     for name, start, end in classes_in(view.text):
-        yield Flag(*_around(text, *view.origin(start, end), _CLAUSE_END), SPECIAL + name, "pending")
+        yield Flag(*clauses.around(*view.origin(start, end)), SPECIAL + name, "pending")
 
 
 def _encoded(text: str) -> Iterator[Flag]:
@@ -64,11 +91,6 @@ def _secrets(text: str) -> Iterator[Flag]:
     masked, types = mask(text)
     for start, end in _masked_places(text, masked) if types else (one.span() for one in _MASKED.finditer(text)):
         yield Flag(start, end, "secret", "reject")
-
-
-def _hidden(text: str) -> Iterator[Flag]:
-    for start, end in hidden(text):
-        yield Flag(*sentence_at(text, start, end), "hidden_characters", "pending")
 
 
 def _masked_places(text: str, masked: str) -> list[tuple[int, int]]:
@@ -91,18 +113,3 @@ def _trimmed(view: View, start: int, end: int) -> tuple[int, int]:
     while start < end - 1 and not view.text[start].isalnum() and view.text[start] not in "<[!#|('\"":
         start += 1
     return start, end
-
-
-def _around(text: str, start: int, end: int, border: re.Pattern[str]) -> tuple[int, int]:
-    first, last = 0, len(text)
-    for found in border.finditer(text):
-        if found.end() <= start:
-            first = found.end()
-        elif found.start() >= end - 1 and found.end() >= end:
-            last = found.end()
-            break
-    while first < start and text[first].isspace():
-        first += 1
-    while last > end and text[last - 1].isspace():
-        last -= 1
-    return first, last

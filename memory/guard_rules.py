@@ -40,12 +40,15 @@ def _gap(found: re.Match[str]) -> str:
 _OVERRIDE = _rules(
     "override",
     "reject",
-    r"(?<!n't )(?<!not )(?<!never )(?<!\bi )(?<!you )(?<!i always )(?<!i usually )(?<!i often )(?<!tend to )(?<!used to )"
+    r"(?<!n't )(?<!not )(?<!never )(?<!\bi )(?<!you )(?<!i always )(?<!i usually )(?<!i often )(?<!tend to )"
+    r"(?<!used to )"
     r"\b(?:ignore|disregard|forget|override|bypass|discard|pay no attention to|do not follow|don't follow"
     r"|stop following)\b"
-    r"(?!{EN:25}\b(?:my|our|i)\b){EN:30}\b(?:previous|prior|above|earlier|preceding|all|any|every|your|the|these|those"
+    r"(?! (?:about )?(?:all |any )?(?:of )?(?:my|our)\b){EN:30}\b(?:previous|prior|above|earlier|preceding|all"
+    r"|any|every|your|the|these|those"
     r"|system|existing|safety|initial|original|past)\b{EN:25}\b(?:instructions?|prompts?|rules?|guidelines?|policies"
-    r"|policy(?! n)|directives?|guardrails?|restrictions?|safeguards?|programming|system messages?)\b",
+    r"|policy(?! n)|directives?|guardrails?|restrictions?|safeguards?|programming|system messages?)\b"
+    r"(?! (?:that )?(?:i|we) (?:gave|sent|wrote|told|left|typed|mentioned|posted))",
     r"\b(?:you are|you're) (?:no longer|not) (?:bound|restricted|limited|subject)\b",
     r"\bnew (?:system )?(?:instructions?|directives?|rules?) (?:for you|follow|supersede|replace|override)\b",
     r"(?<!不要)(?<!别)(?<!不能)(?<!我)(?<!我都)(?<!我全)(?:忽略|无视|忘记|忘掉|抛开|绕过|跳过|不要遵守|不用遵守"
@@ -102,16 +105,22 @@ _TRIGGER = _rules(
     r"(?:当|只要|每当|一旦|下次|每次){ZH:20}(?:说|回复|提到|输入|确认){ZH:12}(?:就|则|立即|自动|马上){ZH:8}"
     r"(?:转账|汇款|删除|付款|打款|执行|调用)",
 )
+_SEND = r"\b(?:forward|send|copy|cc|bcc|upload|post|e-?mail|exfiltrate|leak|report|transmit|sync|stream)\b"
+_STANDS = r"\b(?:each|every|all|any|future|always|from now on|whenever|henceforth|secretly|silently)\b"
+_TALK = (
+    r"{EN:60}\b(?:chats?|conversations?|messages?|transcripts?|history|memor(?:y|ies)|data|everything|replies|answers"
+    r"|notes|context)\b"
+)
+_AWAY = (
+    r"{EN:30}\b(?:to|at|via)\b\s{0,3}(?:\S{1,64}@\S|https?://|www\."
+    r"|[\w-]{1,60}\.(?:com|net|io|org|cn|example|dev|xyz)\b)"
+)
 _EXFILTRATION = _rules(
     "exfiltration",
     "reject",
     r"!\[[^\]\n]{0,80}\]\(\s*https?://[^)\s]{0,300}[?&][^)\s]{0,300}=",
-    r"(?={EN:160}\b(?:each|every|all|any|future|always|from now on|whenever|henceforth|secretly|silently)\b)"
-    r"\b(?:forward|send|copy|cc|bcc|upload|post|e-?mail|exfiltrate|leak|report|transmit|sync|stream)\b{EN:60}"
-    r"\b(?:chats?|conversations?|messages?|transcripts?|history|memor(?:y|ies)|data|everything|replies|answers"
-    r"|notes|context)\b"
-    r"{EN:30}\b(?:to|at|via)\b\s{0,3}(?:\S{1,64}@\S|https?://|www\.|[\w-]{1,60}\.(?:com|net|io|org|cn|example"
-    r"|dev|xyz)\b)",
+    _SEND + r"(?={EN:90}" + _STANDS + r")" + _TALK + _AWAY,
+    _STANDS + r"{EN:40}" + _SEND + _TALK + _AWAY,
     r"\bfrom now on\b{EN:20}\b(?:forward|send|copy|cc|bcc|upload|post|e-?mail|report"
     r"|transmit)\b{EN:60}(?:\S{1,64}@\S|https?://)",
     r"\b(?:append|include|add|embed|insert|put|attach)\b{EN:60}\b(?:every|each|all|future|any)\b{EN:30}"
@@ -119,9 +128,10 @@ _EXFILTRATION = _rules(
     r"\b(?:reveal|print|show|repeat|output|tell me|leak|dump)\b{EN:30}\b(?:system prompt|hidden (?:prompt"
     r"|instructions?)"
     r"|initial (?:prompt|instructions?)|your (?:prompt|instructions) verbatim)\b",
-    r"(?=[^。！？\n]{0,80}(?:以后|今后|所有|每次|每条|每轮|全部|一律|从现在))(?:把|将)?{ZH:15}(?:对话|聊天|消息"
-    r"|记录|记忆|数据|内容|信息|回复|回答)"
-    r"{ZH:12}(?:转发|发送|抄送|上传|同步|提交|发)(?:到|给|至)?{ZH:8}(?:https?://|www\.|\S{1,64}@\S)",
+    r"(?:以后|今后|所有|每次|每条|每轮|全部|一律|从现在){ZH:15}(?:对话|聊天|消息|记录|记忆|数据|内容|信息|回复|回答)"
+    r"{ZH:15}(?:转发|发送|抄送|上传|同步|提交|发)(?:到|给|至)?{ZH:8}(?:https?://|www\.|\S{1,64}@\S)",
+    r"(?:把|将){ZH:15}(?:对话|聊天|消息|记录|记忆|数据|内容|信息|回复|回答){ZH:6}(?:都|全部|一律|每次|以后)"
+    r"{ZH:8}(?:转发|发送|抄送|上传|同步|提交|发)(?:到|给|至)?{ZH:8}(?:https?://|www\.|\S{1,64}@\S)",
     r"(?:每次|每条|所有|以后){ZH:12}(?:回复|回答|消息){ZH:12}(?:附上|加上|插入|包含|带上){ZH:20}https?://",
     r"(?:输出|显示|打印|告诉我|泄露|复述|公开|说出){ZH:8}(?:系统提示词?|初始指令|隐藏指令|系统指令)",
 )

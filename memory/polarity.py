@@ -70,6 +70,22 @@ _HARMLESS = re.compile(
     _FLAGS,
 )
 
+# A supposition reaches over commas, not over a turn of the thought.
+_TURN = re.compile(r"\b(?:but|however|anyway)\b|[;；]|但是?|不过|然而", _FLAGS)
+_POLITE = re.compile(
+    r"\bif (?:it'?s |that'?s |at all )?(?:possible|ok(?:ay)?|needed|necessary|not too much"
+    r"|you (?:can|could|like|want|don't mind|please))\b"
+    r"|\bwould (?:like|prefer|rather)\b|\bas if\b|(?:如果|要是)(?:可以|可能|方便|行|需要|不麻烦)的?话?",
+    _FLAGS,
+)
+
+_ASKS = re.compile(
+    r"\W*(?:and |so |but )?(?:do|does|did|am|is|are|was|were|have|has|had|will|would|should|could|can|may|what"
+    r"|why|how|when|where|who"
+    r"|which|isn't|aren't|don't|didn't)\b|\W*(?:是不是|为什么|怎么|难道|你觉得|你认为|你知道|谁|哪|什么|会不会|能不能)",
+    _FLAGS,
+)
+
 NEGATIVE_BY_NATURE = frozenset(
     {"avoid", "constraint", "allergy", "need", "budget", "other", "habit", "relation", "past_approval"}
 )
@@ -102,8 +118,17 @@ def is_supposed(sentence: str, quote: str) -> bool:
     """Whether the sentence supposes rather than states what the quote says: a cue before it, or inside it."""
     before = sentence[: sentence.find(quote)] if quote in sentence else ""
     tail = sentence[sentence.find(quote) + len(quote) :] if quote in sentence else ""
-    scope = _last_clauses(before) + quote
+    scope = _POLITE.sub(" ", _TURN.split(before)[-1] + quote)
     return bool(_SUPPOSED_RE.search(scope)) or "就好了" in tail[:6]
+
+
+def is_question(sentence: str, quote: str) -> bool:
+    """Whether the quote is asked rather than stated: it ends as a question, or its sentence asks from the begin."""
+    if quote.rstrip().endswith(("?", "？", "吗")):
+        return True
+    asked = sentence.rstrip().endswith(("?", "？", "吗", "吗。"))
+    before = sentence[: sentence.find(quote)] if quote in sentence else sentence
+    return asked and bool(_ASKS.match(before if before.strip() else quote)) and not re.search(r"[,，;；:：]", before)
 
 
 def clause_of(quote: str, value: str) -> str:
@@ -130,10 +155,6 @@ def _positive(words: str, value: str, key: str) -> str | None:
     bare = words.replace(value, " ") if value else words
     negated = bool(_NOT_RE.search(bare)) or (key == "likes" and bool(_AGAINST_RE.search(bare)))
     return "polarity_positive" if negated and key not in NEGATIVE_BY_NATURE else None
-
-
-def _last_clauses(text: str) -> str:
-    return text[-80:]
 
 
 _DENIED = re.compile(r"\b(?:i(?:'m| am) not|it(?:'s| is) not|isn't|never was)\b|我不是|不是|并不", _FLAGS)

@@ -86,6 +86,7 @@ class Choice:
 
 
 DEFAULT_POLICY = ProcedurePolicy()
+_NOTHING = 1e-9
 
 
 def ema(previous: float, succeeded: bool, *, weight: float = 1.0, keep: float = 0.9) -> float:
@@ -111,7 +112,7 @@ def wilson(successes: float, failures: float, z: float = 1.96) -> tuple[float, f
         msg = "counts cannot be negative"
         raise ValueError(msg)
     count = successes + failures
-    if count == 0:
+    if count < _NOTHING:
         return 0.0, 1.0
     rate = successes / count
     centre = rate + z * z / (2 * count)
@@ -243,7 +244,7 @@ def _places(labels: Sequence[str], count: int) -> list[int]:
 
 def _in_order(outcomes: Sequence[OutcomeView]) -> list[OutcomeView]:
     once: dict[UUID, OutcomeView] = {}
-    for one in sorted(outcomes, key=lambda one: (one.at, str(one.event_id))):
+    for one in sorted(outcomes, key=lambda one: (one.at, str(one.event_id), one.succeeded, one.weight)):
         once.setdefault(one.event_id, one)
     return list(once.values())
 

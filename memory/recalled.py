@@ -16,7 +16,7 @@ from memory.notes import date_text, since_text, span_text
 from memory.question import coverage, excerpt
 from memory.ranking import Candidate, Ranked
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, PendingRecord, ProcedureRecord
-from memory.registry import spec_of
+from memory.registry import KeySpec, spec_of
 
 ITEM_CHARS = 600
 MAX_STATE_CHARS = 240
@@ -116,7 +116,7 @@ def fact_text(record: FactRecord, *, language: str, is_past: bool = False) -> st
     zh = language == "zh"
     spec = spec_of(record.key)
     label = (spec.zh if zh else spec.en) if spec else record.key
-    value = record.value
+    value = _as_read(record, spec)
     if record.polarity == "-":
         if record.key == "likes":
             label = "不喜欢" if zh else "dislikes"
@@ -133,6 +133,14 @@ def fact_text(record: FactRecord, *, language: str, is_past: bool = False) -> st
     if not when:
         return text
     return f"{text}（{when}）" if zh else f"{text} ({when})"
+
+
+def _as_read(record: FactRecord, spec: KeySpec | None) -> str:
+    """The words as said; where only a code was kept, how people who spoke that language read it: 邮件 for email."""
+    code = spec.codes.get(record.value) if spec is not None else None
+    if code is None:
+        return record.value
+    return code.zh if record.language.startswith("zh") else code.en
 
 
 def episode_item(record: EpisodeRecord, ranked: Ranked, *, language: str, now: datetime) -> PackItem:

@@ -22,9 +22,9 @@ _FAILURE = re.compile(
     re.IGNORECASE,
 )
 _SUCCESS = re.compile(
-    r"\b(?:(?:that|it|this|everything)(?:'s| is| has| all)? (?:works?|worked|working|fixed|solved|resolved"
+    r"\b(?:(?:that|it|this|everything)(?:'s| is| has| all)? (?:works|worked|working|fixed|solved|resolved"
     r"|did it|did the trick)"
-    r"|works? (?:now|again|fine|perfectly|great)|(?:problem|issue) (?:is )?(?:solved|fixed|resolved|gone)"
+    r"|works (?:now|again|fine|perfectly|great)|(?:problem|issue) (?:is )?(?:solved|fixed|resolved|gone)"
     r"|(?:fixed|solved|resolved) (?:now|it|my|the)|did the trick|all good now|all set|that (?:helped|fixed|solved)"
     r"|(?:received|got) (?:it|the refund|the parcel|the package|my refund|the replacement)"
     r"|perfect,? thank|great,? thank|thanks?,? (?:that|it) (?:works?|worked|helped))"
@@ -32,7 +32,8 @@ _SUCCESS = re.compile(
     re.IGNORECASE,
 )
 _REMEMBER = re.compile(
-    r"\b(?:please (?:remember|note|keep in mind)|remember (?:that|this|my|i|to|for)|keep in mind|don'?t forget"
+    r"\b(?:please (?:remember|note|keep in mind)|(?<!\bi )(?<!you )(?<!i'll )remember (?:that|this|my|i|to|for)"
+    r"|keep in mind|don'?t forget"
     r"|make a note"
     r"|note (?:that|down)|for (?:future|next time)|going forward)\b"
     r"|记住|记一下|记下|请记|别忘|不要忘|牢记|以后(?:请|都|要|记得)|下次(?:请|记得)|备注一下",

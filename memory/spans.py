@@ -22,7 +22,7 @@ RESTORED_BY_PAST = frozenset({"superseded", "retracted"})
 
 GAP = " … "
 _RETRACTING = frozenset({"retraction", "denial", "said_to_be_past"})
-_SHORT_WORDS, _SHORT_CHARS = 5, 40
+_SHORT_WORDS, _SHORT_CHARS, _SHORT_HAN = 3, 40, 4
 _REPEATED_CHARS = 4
 _STOP_HAN = frozenset("我你他她它您咱的了是在都也就和与或把被这那有没不要会能可吗呢吧啊请用户说已很还再")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -183,17 +183,15 @@ def _folded(text: str) -> str:
 
 
 def _repeats(heard: str, value: str) -> bool:
-    if len(value) <= _SHORT_CHARS and len(value.split()) <= _SHORT_WORDS and not _is_long_han(value):
-        return _stands_in(value, heard)
+    if _stands_in(value, heard):
+        return True
+    if len(value) <= _SHORT_CHARS and len(value.split()) <= _SHORT_WORDS and len(_HAN.findall(value)) <= _SHORT_HAN:
+        return False
     words = {word for word in _WORD.findall(value) if word.isascii() and len(word) >= 5}
     said = set(_WORD.findall(heard))
     if any(len(word) >= 8 and word in said for word in words) or len(words & said) >= 2:
         return True
     return any(gram in heard for gram in _grams(value))
-
-
-def _is_long_han(value: str) -> bool:
-    return len(_HAN.findall(value)) > 8
 
 
 def _stands_in(value: str, heard: str) -> bool:

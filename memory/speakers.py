@@ -32,10 +32,13 @@ _ZH_KIN = (
     r"|表哥|表姐|表弟|表妹|堂哥|侄子|朋友|室友|邻居|老板|领导|经理|同事|同学|老师|医生|狗|猫)"
 )
 _THIRD = re.compile(
-    rf"^\W*(?:and |but |so |also )?(?:my|our|his|her) (?:\w+ )?{_KIN}\b(?!'s (?:name|house|place))"
-    rf"|^\W*我(?:的|家|们)?{_ZH_KIN}(?!们?和我|跟我)",
+    rf"^\W*(?:and |but |so |also )?(?:my|our|his|her) (?:\w+ )?{_KIN}\b(?!'s (?:name|house|place)| and (?:i|me)\b)"
+    rf"|^\W*我(?:的|家|们)?{_ZH_KIN}(?!们?[和跟与]我)"
+    r"|^\W*(?:and |but |so |also )?(?:he|she|they)(?:'s|'re|\b)|^\W*[他她]们?",
     re.IGNORECASE,
 )
+_BORDER = re.compile(r"[,.;!?\n，。；！？、]|\b(?:and|but|while|because|that)\b|而且|但是?|不过|因为", re.IGNORECASE)
+_OF_SPEAKER = re.compile(r"\bcalls? me\b|\bknows? me as\b|[叫称]我", re.IGNORECASE)
 _LEADING = re.compile(r"^(?:my |the |our |user's |the user's |speaker's |用户的|我的|我家的?|我)")
 
 
@@ -54,6 +57,11 @@ def named(subject: str) -> str:
     return _LEADING.sub("", fold(subject))
 
 
-def opens_with_another(quote: str) -> bool:
-    """Whether a quote speaks of a relative, friend or pet rather than of its speaker: `My husband likes ...`."""
-    return bool(_THIRD.search(quote))
+def speaks_of_another(text: str, start: int, end: int) -> bool:
+    """Whether characters [start, end) speak of somebody else than the speaker: `My husband likes ...`, `She likes ...`.
+
+    Judged from the begin of the clause that they stand in, so that a quote cannot leave its subject out.
+    """
+    borders = [found.end() for found in _BORDER.finditer(text, 0, start)]
+    clause = text[borders[-1] if borders else 0 : end]
+    return bool(_THIRD.search(clause)) and not _OF_SPEAKER.search(clause)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime, timedelta
 
+from memory.precision import window_end
+from memory.refinement import is_refinement
 from memory.registry import KeySpec
 from schemas.decisions import ChangeOp, EvidenceView
 
 TICK = timedelta(microseconds=1)
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,8 +224,12 @@ class Timeline:
         if self._refines(one.canonical, seg.canonical):
             seg.canonical = one.canonical
             seg.shape("refine", "more_specific", one)
-        if end is not None and end != seg.end:
-            seg.end = end
+        if end is not None and end != seg.end and not self._is_lesser(one, seg):
+            # What is known to follow stays: a new end reaches to it, not over it.
+            follows = [
+                other.start for other in self.segments if other.start is not None and _reaches(other.start, seg.end)
+            ]
+            seg.end = min([end, *follows])
             seg.shape("refine", "new_end", one)
 
     def _stands_against(self, one: EvidenceView, seg: Segment) -> bool:
@@ -253,15 +257,16 @@ class Timeline:
         seg = self._segment(one, start=start, end=end, why=("add", "first_statement"))
         if others:
             seg.shape("supersede", "newer_statement", one)
-        for old in same:
+        # What ended before this begins, with something else between, stays a span of its own.
+        joined = [old for old in same if _reaches(old.end, start)]
+        for old in joined:
             self._absorb(seg, old)
         for rival in [rival for rival in self.rivals if self._says(one, rival)]:
             seg.evidence = _in_order([*rival.evidence, *seg.evidence])
-        self.segments = [old for old in self.segments if old not in same]
+        self.segments = [*(old for old in self.segments if old not in joined), seg]
         self._settle(one)
         for old in sorted(others, key=lambda old: _key(old.start)):
             self._end(old, start, ("supersede", "newer_statement", one))
-        self.segments.append(seg)
 
     def _absorb(self, seg: Segment, old: Segment) -> None:
         """Joins an older segment of the same value: the earlier begin, and an end that is still to come."""
@@ -289,9 +294,10 @@ class Timeline:
         return self.spec is not None and self.spec.closes_explicitly
 
     def _is_lesser(self, one: EvidenceView, seg: Segment) -> bool:
+        if self.policy.rank(one, self.spec) < seg.rank:
+            return True
         flagged = bool(one.guard_flags) and one.write_status != "approved"
-        often = seg.sessions() >= self.policy.flagged_sessions
-        return self.policy.rank(one, self.spec) < seg.rank or (flagged and often)
+        return flagged and seg.sessions() >= self.policy.flagged_sessions
 
     def _refines(self, longer: str, shorter: str) -> bool:
         return self.spec is not None and is_refinement(self.spec.name, longer, shorter)
@@ -314,55 +320,6 @@ class Timeline:
             rule=why[1],
             shaped_by=one,
         )
-
-
-def is_refinement(key: str, longer: str, shorter: str) -> bool:
-    """Whether `longer` says the same as `shorter`, only more precisely: 上海 and 上海浦东, Jon and Jon Smith.
-
-    Only for names, places, employers and jobs, at a word border, and never by a number: two things that differ in a
-    number are two things. Chinese names and employers are never prefixes of each other (王芳 is not 王芳芳).
-    """
-    if key not in {"name", "city", "company", "job"} or not shorter or len(longer) <= len(shorter):
-        return False
-    if longer.startswith(shorter):
-        extra, border = longer[len(shorter) :], longer[len(shorter)]
-    elif longer.endswith(shorter) and key in {"job", "city"}:
-        extra, border = longer[: -len(shorter)], longer[-len(shorter) - 1]
-    else:
-        return False
-    if any(char.isdigit() for char in extra):
-        return False
-    if shorter.isascii():
-        return not border.isalnum()
-    return key == "job" or (key == "city" and longer.startswith(shorter))
-
-
-def window_end(start: datetime, precision: str, tz: str | None) -> datetime:
-    """The end of the day, week, month or year that begins at `start` in its zone; `start` itself for an instant."""
-    zone = zone_of(tz)
-    local = start.astimezone(zone)
-    match precision:
-        case "day":
-            local += _DAY
-        case "week":
-            local += 7 * _DAY
-        case "month":
-            local = (local.replace(day=1) + 32 * _DAY).replace(day=1)
-        case "year":
-            local = local.replace(year=local.year + 1)
-        case _:
-            pass
-    return local.astimezone(UTC)
-
-
-def zone_of(tz: str | None) -> tzinfo:
-    """The zone a version renders in: an IANA name, or UTC when there is none."""
-    if tz is None:
-        return UTC
-    try:
-        return ZoneInfo(tz)
-    except (ZoneInfoNotFoundError, ValueError):
-        return UTC
 
 
 def order_of(one: EvidenceView) -> tuple[datetime, str, int, str]:

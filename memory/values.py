@@ -11,6 +11,7 @@ from memory.language import language_of
 from memory.quotes import Place, find
 from memory.registry import KeySpec
 
+_INTAKE = re.compile(r"^(?:喝|吃|饮|食用)(?=.)|^(?:to )?(?:drink|eat)(?:ing)? (?=.)")
 _ISO_DAY = re.compile(r"\d{4}(?:-\d{1,2}){0,2}")
 
 
@@ -44,6 +45,11 @@ def code_word(value: str, spec: KeySpec, quote: str) -> str | None:
         if place is not None:
             return quote[place.start : place.end]
     return None
+
+
+def thing(canonical: str) -> str:
+    """What is liked, avoided or not borne, without the verb that takes it in: 喝咖啡 is 咖啡."""
+    return _INTAKE.sub("", canonical) or canonical
 
 
 def _whole(spec: KeySpec, quote: str, place: Place) -> str:

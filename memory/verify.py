@@ -15,13 +15,13 @@ from memory.codes import fold as fold_text
 from memory.dates import resolve
 from memory.informative import is_bare_yes
 from memory.language import language_of
-from memory.polarity import agrees, is_supposed
+from memory.polarity import agrees, is_question, is_supposed
 from memory.quotes import Place, find, is_recalled, last_question
 from memory.registry import KeySpec, spec_of
 from memory.signals import asks_to_remember
-from memory.speakers import SPEAKER, is_assistant, is_speaker, named, opens_with_another
+from memory.speakers import SPEAKER, is_assistant, is_speaker, named, speaks_of_another
 from memory.turns import TurnView
-from memory.values import as_said, code_word
+from memory.values import as_said, code_word, thing
 from schemas.decisions import Dropped, Verified
 from schemas.drafts import FactDraft, WindowDraft
 
@@ -102,7 +102,7 @@ def _verified(
     if fact.modality != "asserted" and not (source.confirmed_by is not None and fact.modality == "question"):
         raise _Refused("not_asserted")
     quote = source.turn.content[source.place.start : source.place.end]
-    subject = _subject(fact.subject, spec, quote, turns) if source.role != "tool" else SPEAKER
+    subject = _subject(fact.subject, spec, source, turns) if source.role != "tool" else SPEAKER
     value, canonical = _value(fact, spec, quote, policy)
     if source.role != "tool":
         _check_words(fact, spec, source, quote)
@@ -193,11 +193,12 @@ def _confirmed(fact: FactDraft, index: int, everything: Sequence[TurnView], offs
 # Whose statement it is, and what it says
 
 
-def _subject(said: str, spec: KeySpec, quote: str, turns: Sequence[TurnView]) -> str:
+def _subject(said: str, spec: KeySpec, source: _Source, turns: Sequence[TurnView]) -> str:
     if is_assistant(said):
         raise _Refused("about_assistant")
     if is_speaker(said):
-        if opens_with_another(quote) and spec.name != "relation":
+        place = source.place
+        if speaks_of_another(source.turn.content, place.start, place.end) and spec.name != "relation":
             raise _Refused("third_party")
         return SPEAKER
     heard = " ".join(fold_text(turn.content) for turn in turns if turn.role in {"user", "staff", "tool"})
@@ -221,14 +222,14 @@ def _value(fact: FactDraft, spec: KeySpec, quote: str, policy: VerifyPolicy) -> 
     canonical = spec.validate(value if spec.codes else said, language) or spec.validate(value, language)
     if canonical is None:
         raise _Refused("invalid_value")
-    return said, canonical
+    return said, thing(canonical) if spec.name in {"likes", "avoid", "allergy"} else canonical
 
 
 def _check_words(fact: FactDraft, spec: KeySpec, source: _Source, quote: str) -> None:
     content = source.turn.content
     start, end = _sentence(content, source.place)
     if source.confirmed_by is None:
-        if quote.rstrip().endswith(("?", "？", "吗")) and spec.name not in {"need", "language", "contact"}:
+        if is_question(content[start : end + 1], quote) and spec.name not in {"need", "language", "contact"}:
             raise _Refused("question")
         if is_supposed(content[start:end], quote) and spec.name not in {"constraint", "need", "avoid"}:
             raise _Refused("supposed")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 from uuid import UUID
 
 import sqlalchemy
@@ -20,6 +20,21 @@ from stores.sql import insert_once, upsert
 
 _IDS_PER_QUERY = 500
 _RECEPTION_KEY = ("tenant_id", "producer", "day")
+
+
+class Entry(TypedDict):
+    """A new row of the ledger. A mapping, not a model: a model costs more than its insert."""
+
+    tenant_id: UUID
+    event_id: UUID
+    kind: str
+    state: str
+    reason: str | None
+    content_hash: str
+    producer: str | None
+    session_ref: UUID | None
+    window_id: UUID | None
+    received_at: datetime
 
 
 class Known(NamedTuple):
@@ -39,20 +54,20 @@ class Tally(NamedTuple):
     dead: int = 0
 
 
-def enter(session: Session, tenant_id: UUID, entries: Sequence[LedgerEntry]) -> dict[UUID, Known]:
+def enter(session: Session, tenant_id: UUID, entries: Sequence[Entry]) -> dict[UUID, Known]:
     """Enters events of a tenant once; answers those that were there before, as they stand, by id.
 
     A row that only says `rejected` is no obstacle: the event is entered in its place and counts as new.
     """
-    inserted = {row[1] for row in insert_once(session, LedgerEntry, entries)}
-    missed = [entry for entry in entries if entry.event_id not in inserted]
+    inserted = {row[1] for row in insert_once(session, LedgerEntry, cast("Sequence[Mapping[str, Any]]", entries))}
+    missed = [entry for entry in entries if entry["event_id"] not in inserted]
     if not missed:
         return {}
-    known = look_up(session, tenant_id, [entry.event_id for entry in missed])
+    known = look_up(session, tenant_id, [entry["event_id"] for entry in missed])
     for entry in missed:
-        if known[entry.event_id].state == EventState.REJECTED and entry.state != EventState.REJECTED:
+        if known[entry["event_id"]].state == EventState.REJECTED and entry["state"] != EventState.REJECTED:
             _replace(session, entry)
-            del known[entry.event_id]
+            del known[entry["event_id"]]
     return known
 
 
@@ -132,23 +147,15 @@ def receptions(session: Session, tenant_id: UUID | None = None) -> Tally:
     return Tally(*map(int, session.connection().execute(query).one()))
 
 
-def _replace(session: Session, entry: LedgerEntry) -> None:
+def _replace(session: Session, entry: Entry) -> None:
     statement = (
         update(LedgerEntry)
         .where(
-            col(LedgerEntry.tenant_id) == entry.tenant_id,
-            col(LedgerEntry.event_id) == entry.event_id,
+            col(LedgerEntry.tenant_id) == entry["tenant_id"],
+            col(LedgerEntry.event_id) == entry["event_id"],
             col(LedgerEntry.state) == EventState.REJECTED.value,
         )
-        .values(
-            kind=entry.kind,
-            state=entry.state,
-            reason=entry.reason,
-            content_hash=entry.content_hash,
-            producer=entry.producer,
-            session_ref=entry.session_ref,
-            received_at=entry.received_at,
-        )
+        .values(**{name: value for name, value in entry.items() if name not in ("tenant_id", "event_id")})
     )
     session.connection().execute(statement)
 

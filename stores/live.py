@@ -5,8 +5,8 @@ Reads only. An agent sees its own last words here before any window has been dig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -65,27 +65,28 @@ def tail(session: Session, sight: Sight) -> list[MomentRecord]:
 
 
 def _tail(session: Session, sight: Sight, waiting: _Waiting) -> list[MomentRecord]:
-    last: list[Turn] = []
+    here: list[ColumnElement[bool]] = []
     if sight.session_ref is not None:
-        last = _newest(session, sight, col(Turn.session_ref) == sight.session_ref, LAST_TURNS)
+        here.append(col(Turn.session_ref) == sight.session_ref)
+    if sight.thread_id is not None:
+        here.append(col(Turn.thread_id) == sight.thread_id)
+    last = _newest(session, sight, or_(*here), LAST_TURNS) if here else []
     fresh: list[Turn] = []
     if waiting.sessions or waiting.windows:
         unclaimed = and_(col(Turn.session_ref).in_(waiting.sessions), col(Turn.window_id).is_(None))
         claimed = col(Turn.window_id).in_(waiting.windows)
         fresh = _newest(session, sight, or_(unclaimed, claimed), UNDIGESTED_TURNS)
-    undigested = {turn.event_id for turn in fresh}
     rows = sorted({t.event_id: t for t in (*last, *fresh)}.values(), key=lambda turn: (turn.at, turn.event_id))
+    applied = _applied(session, {turn.window_id for turn in rows if turn.window_id is not None})
+    judged = {turn.event_id for turn in rows if turn.window_id in applied}
     records = moment_records(session, sight, [(turn.event_id, turn) for turn in rows])
-    return [
-        MomentRecord(
-            id=record.id,
-            turn=record.turn,
-            cuts=record.cuts,
-            restored=record.restored,
-            undigested=record.id in undigested,
-        )
-        for record in records
-    ]
+    return [replace(record, undigested=record.id not in judged) for record in records]
+
+
+def _applied(session: Session, window_ids: Collection[UUID]) -> set[UUID]:
+    """Those of the windows whose turns have been judged."""
+    done = col(Window.state) == WindowState.APPLIED
+    return set(session.exec(select(col(Window.id)).where(col(Window.id).in_(window_ids), done)))
 
 
 def states(session: Session, sight: Sight) -> list[tuple[str, dict[str, Any], datetime]]:
@@ -134,9 +135,11 @@ def pending(session: Session, sight: Sight) -> list[PendingRecord]:
 
 def _newest(session: Session, sight: Sight, condition: ColumnElement[bool], limit: int) -> list[Turn]:
     own_ticket = col(Turn.ticket_id) == sight.ticket_id if sight.ticket_id is not None else false()
+    in_thread = col(Turn.thread_id) == sight.thread_id if sight.thread_id is not None else false()
     conditions = [
         col(Turn.tenant_id) == sight.tenant_id,
-        col(Turn.user_ref).in_(sight.users),
+        # Of others only what was said in the thread that the question names.
+        or_(col(Turn.user_ref).in_(sight.users), in_thread),
         col(Turn.role).in_(("user", "assistant", "staff")),
         or_(col(Turn.role) != "staff", own_ticket),
         col(Turn.at) <= sight.as_of,

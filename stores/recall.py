@@ -226,7 +226,8 @@ def _in_scope(sight: Sight, table: type[Fact] | type[Moment]) -> ColumnElement[b
         ways.append(and_(scope == "ticket", key == sight.ticket_id))
     threads = [one for one in (sight.thread_id, str(sight.session_ref) if sight.session_ref else None) if one]
     if _wants(sight, "thread") and threads:
-        ways.append(and_(scope == "thread", key.in_(threads), user.in_(sight.users)))
+        # Whoever is in a shared thread finds what was said in it.
+        ways.append(and_(scope == "thread", key.in_(threads)))
     if table is Moment and _wants(sight, "thread") and sight.shared_threads:
         ways.append(and_(scope == "thread", key.in_(sight.shared_threads)))
     return or_(*ways) if ways else false()

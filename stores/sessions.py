@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, update
 from sqlmodel import Session, col, select
 
 from memory.windows import WindowPolicy, due_at
@@ -76,10 +76,9 @@ def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) ->
         .with_for_update()
         .execution_options(populate_existing=True)
     ).all()
-    connection = session.connection()
-    for row in rows:
-        statement = update(SessionRow).where(col(SessionRow.id) == row.id).values(_added(row, by_ref[row.id], policy))
-        connection.execute(statement)
+    changes = [{"row_id": row.id, **_added(row, by_ref[row.id], policy)} for row in rows]
+    statement = update(SessionRow).where(col(SessionRow.id) == bindparam("row_id"))
+    session.connection().execute(statement, changes)
 
 
 def is_over(ended_at: datetime | None, last_turn_at: datetime | None) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, or_, update
@@ -25,7 +25,7 @@ class Neighbours(NamedTuple):
     next: TurnView | None
 
 
-def add(session: Session, rows: Sequence[Turn], observations: Sequence[Observation] = ()) -> None:
+def add(session: Session, rows: Sequence[Mapping[str, Any]], observations: Sequence[Mapping[str, Any]] = ()) -> None:
     """Keeps new turns, undigested, and their tools' payloads. Repeat: a turn that is there stays as it is."""
     insert_once(session, Turn, rows)
     insert_once(session, Observation, observations)
@@ -123,7 +123,7 @@ def view(row: Turn, payload: str | None = None) -> TurnView:
         name=None if row.name is None else disclose(row.name),
         tz=row.tz,
         utc_offset_minutes=row.utc_offset_minutes,
-        tool=None if row.tool is None else str(disclose_json(row.tool)["name"]),
+        tool=None if row.tool is None else disclose_json(row.tool).get("name"),
         tool_ok=row.tool_ok,
         procedure_name=row.procedure_name,
         procedure_version=row.procedure_version,

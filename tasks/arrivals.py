@@ -22,11 +22,13 @@ from afterturn.events import (
     canonical_bytes,
     parse_event,
 )
-from afterturn.masking import mask
+from afterturn.masking import mask, mask_json
 from memory.language import language_of
 from memory.windows import estimate_tokens
 from schemas.envelopes import enclose, enclose_json, keyed_hash
-from schemas.tables import Observation, Turn
+
+# A mapping, not a model: making models costs more than judging and inserting together.
+Row = dict[str, Any]
 
 REMEMBER, APPROVED, REFUSED, CORRECTION = "remember", "approved", "refused", "correction"
 CLAMPED, CORRECTED, OBSERVED = "at_clamped", "at_corrected", "observed"
@@ -64,10 +66,16 @@ class TimePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An event of this version that its key may publish."""
+    """An event of this version that its key may publish.
+
+    `turn` holds what the event alone says of its `turns` row; None for an event that is not digested, or not to be
+    stored. `payload` is a tool's, enclosed. Both are masked: made before the transaction, which they would lengthen.
+    """
 
     event: Event
     content_hash: str
+    turn: Row | None = None
+    payload: bytes | None = None
 
     @property
     def event_id(self) -> UUID:
@@ -126,7 +134,8 @@ def judge(raw: object, key: Publishes, *, parks: bool) -> Judged:
             kind=event.kind,
             content_hash=content_hash,
         )
-    return Kept(event=event, content_hash=content_hash)
+    turn, payload = _spoken(event, key.agent_id)
+    return Kept(event=event, content_hash=content_hash, turn=turn, payload=payload)
 
 
 def place(event: Event, received_at: datetime, clock_offset_ms: int | None, policy: TimePolicy) -> Placed:
@@ -146,11 +155,6 @@ def place(event: Event, received_at: datetime, clock_offset_ms: int | None, poli
     return Placed(at=at, published_at=published_at, original_at=event.at if flags else None, flags=tuple(flags))
 
 
-def has_turn(event: Event) -> bool:
-    """Whether the event is digested like a turn."""
-    return not event.no_store and _said(event) is not None
-
-
 def as_dead(raw: object, key: Publishes) -> Unread:
     """An event that cannot be processed, as it came: for a dead letter. Its id may be missing."""
     fields: Mapping[str, Any] = cast("Mapping[str, Any]", raw) if isinstance(raw, Mapping) else {}
@@ -166,91 +170,73 @@ def as_dead(raw: object, key: Publishes) -> Unread:
 
 
 def turn_row(
-    kept: Kept,
-    placed: Placed,
-    *,
-    tenant_id: UUID,
-    key_agent: str | None,
-    user_ref: UUID,
-    session_ref: UUID,
-    received_at: datetime,
-) -> Turn | None:
-    """The turn that this event is digested as; None for an event without one, and for one whose text is not kept.
-
-    A tool's payload stands in its observation, not here.
-    """
-    event = kept.event
-    said = None if event.no_store else _said(event)
-    if said is None:
-        return None
-    role, text, flags = said
-    content, secrets = mask(text)
-    is_payload = role == "tool"
-    tool = event.tool if isinstance(event, TurnEvent) else None
-    procedure = event.procedure if isinstance(event, TurnEvent) else None
-    name = event.name if isinstance(event, TurnEvent) else None
-    return Turn(
-        tenant_id=tenant_id,
-        event_id=event.event_id,
-        user_ref=user_ref,
-        session_ref=session_ref,
-        producer=event.producer,
-        seq=event.seq,
-        at=placed.at,
-        published_at=placed.published_at,
-        received_at=received_at,
-        original_at=placed.original_at,
-        utc_offset_minutes=offset_minutes(event.at),
-        tz=event.tz,
-        role=role,
-        name=None if name is None else enclose(mask(name)[0]),
-        content=enclose("" if is_payload else content),
-        tool=None if tool is None else enclose_json(masked(tool.model_dump(exclude_none=True, mode="json"))),
-        tool_ok=None if tool is None else tool.ok,
-        procedure_name=None if procedure is None else procedure.name,
-        procedure_version=None if procedure is None else procedure.version,
-        actor_id=getattr(event, "actor_id", None),
-        agent_id=event.agent_id or key_agent,
-        thread_id=event.thread_id,
-        ticket_id=event.ticket_id,
-        reply_to=event.reply_to,
-        source=event.source,
-        language=language_of(content),
-        token_count=estimate_tokens(content),
-        flags=[*flags, *placed.flags, *([OBSERVED] if is_payload else []), *(f"secret:{kind}" for kind in secrets)],
-    )
+    turn: Row, placed: Placed, *, tenant_id: UUID, user_ref: UUID, session_ref: UUID, received_at: datetime
+) -> Row:
+    """The whole `turns` row."""
+    return {
+        **turn,
+        "tenant_id": tenant_id,
+        "user_ref": user_ref,
+        "session_ref": session_ref,
+        "at": placed.at,
+        "published_at": placed.published_at,
+        "received_at": received_at,
+        "original_at": placed.original_at,
+        "flags": [*turn["flags"], *placed.flags],
+        "window_id": None,
+    }
 
 
-def observation_row(turn: Turn, event: Event, keep_days: float) -> Observation | None:
-    """The tool's payload of a turn; None for any other turn."""
-    if OBSERVED not in turn.flags or not isinstance(event, TurnEvent):
-        return None
-    return Observation(
-        tenant_id=turn.tenant_id,
-        event_id=turn.event_id,
-        user_ref=turn.user_ref,
-        session_ref=turn.session_ref,
-        content=enclose(mask(event.content)[0]),
-        at=turn.at,
-        expires_at=turn.received_at + timedelta(days=keep_days),
-    )
-
-
-def masked(value: Any) -> Any:
-    """A JSON value with every secret in its texts masked; keys stay."""
-    if isinstance(value, str):
-        return mask(value)[0]
-    if isinstance(value, Mapping):
-        return {name: masked(part) for name, part in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [masked(part) for part in cast("list[Any]", value)]
-    return value
+def observation_row(turn: Row, payload: bytes, keep_days: float) -> Row:
+    """The `observations` row of a tool's turn."""
+    return {
+        **{name: turn[name] for name in ("tenant_id", "event_id", "user_ref", "session_ref", "at")},
+        "content": payload,
+        "expires_at": turn["received_at"] + timedelta(days=keep_days),
+    }
 
 
 def offset_minutes(at: datetime) -> int:
     """The zone offset that the time came with, in minutes."""
     offset = at.utcoffset()
     return 0 if offset is None else int(offset.total_seconds() // 60)
+
+
+def _spoken(event: Event, key_agent: str | None) -> tuple[Row | None, bytes | None]:
+    """What the event says of its turn, and a tool's payload, which stands in its observation alone."""
+    said = None if event.no_store else _said(event)
+    if said is None:
+        return None, None
+    role, text, flags = said
+    content, secrets = mask(text)
+    is_payload = role == "tool"
+    own = event if isinstance(event, TurnEvent) else None
+    tool = None if own is None else own.tool
+    procedure = None if own is None else own.procedure
+    row: Row = {
+        "event_id": event.event_id,
+        "producer": event.producer,
+        "seq": event.seq,
+        "utc_offset_minutes": offset_minutes(event.at),
+        "tz": event.tz,
+        "role": role,
+        "name": None if own is None or own.name is None else enclose(mask(own.name)[0]),
+        "content": enclose("" if is_payload else content),
+        "tool": None if tool is None else enclose_json(mask_json(tool.model_dump(exclude_none=True, mode="json"))[0]),
+        "tool_ok": None if tool is None else tool.ok,
+        "procedure_name": None if procedure is None else procedure.name,
+        "procedure_version": None if procedure is None else procedure.version,
+        "actor_id": getattr(event, "actor_id", None),
+        "agent_id": event.agent_id or key_agent,
+        "thread_id": event.thread_id,
+        "ticket_id": event.ticket_id,
+        "reply_to": event.reply_to,
+        "source": event.source,
+        "language": language_of(content),
+        "token_count": estimate_tokens(content),
+        "flags": [*flags, *([OBSERVED] if is_payload else []), *(f"secret:{kind}" for kind in secrets)],
+    }
+    return row, enclose(content) if is_payload else None
 
 
 def _said(event: Event) -> tuple[str, str, tuple[str, ...]] | None:

@@ -7,10 +7,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from llm.offline import OfflineModel
-
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
+from llm.offline import OfflineModel
 from memory.informative import any_informative
 from memory.parts import halves, join
 from memory.turns import TurnView

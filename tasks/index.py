@@ -16,8 +16,10 @@ from schemas.errors import ServiceError, Transient
 from schemas.indexing import IndexRow, Vector
 from schemas.tables import OutboxRow, User
 from stores import outbox
-from stores.kit import Kit
+from stores.kit import Kit, process_kit
 from stores.projection import Projected, project
+from tasks.app import INDEX
+from tasks.base import MemoryTask, hint, memory_task
 
 logger = logging.getLogger(__name__)
 
@@ -128,3 +130,10 @@ def _remove_moved(kit: Kit, owed: Sequence[_Owed]) -> None:
         lost = [item for item in owed if item.projected is not None and _projected(session, item.claim) is None]
     for item in lost:
         kit.index.delete(item.claim.tenant_id, [item.claim.record_id])
+
+
+@memory_task(INDEX)
+def index_task(task: MemoryTask) -> None:
+    """One hint, one batch; a full batch says that there is more."""
+    if index(process_kit()) == BATCH:
+        hint(INDEX)

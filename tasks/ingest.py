@@ -26,11 +26,11 @@ from afterturn.errors import BadBatch as NoBatch
 from afterturn.errors import BadSeal
 from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
-from schemas.envelopes import enclose
+from schemas.envelopes import disclose_json, enclose, enclose_json
 from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
-from schemas.tables import LedgerEntry, User
+from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
-from stores.ledger import Known, Tally
+from stores.ledger import Entry, Known, Tally
 from stores.policies import Policies, policies_of
 from stores.settings import Settings, load_settings
 from stores.sql import Database, after_commit, database_now
@@ -83,12 +83,15 @@ def open_intake(settings: Settings) -> Intake:
 class BatchInfo:
     """What came around events. `producer` is whose receptions they count as; `parks`: keep what is of a newer version.
 
+    `is_counted` is false for events whose reception was counted before.
+
     Units: clock_offset_ms is how far the agent's clock was ahead of the broker's.
     """
 
     producer: str
     clock_offset_ms: int | None = None
     parks: bool = True
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +113,7 @@ def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch:
     key.require("publish")
     started = time.monotonic()
     judged = [judge(raw, key, parks=batch.parks) for raw in events]
-    receipts = kit.db.write(lambda session: _keep(session, kit, key, judged, batch))
+    receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch))
     _count(receipts, started)
     return receipts
 
@@ -187,7 +190,8 @@ def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Rece
     return receipts
 
 
-def _keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], batch: BatchInfo) -> list[Receipt]:
+def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], batch: BatchInfo) -> list[Receipt]:
+    """Writes what was judged, inside the caller's transaction; one receipt each, in order."""
     users = tenancy.ensure_users(session, key, sorted({one.event.user_id for one in judged if isinstance(one, Kept)}))
     received_at = database_now(session)
     known = ledger.enter(session, key.tenant_id, _entries(judged, key, users, batch, received_at))
@@ -208,18 +212,12 @@ def _keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged],
         if one.event_id is None or receipt.state != "stored":
             continue
         if isinstance(one, Unread):
-            dead.put(
-                session,
-                kind=dead.PARKED,
-                key=f"{key.tenant_id}:{one.event_id}",
-                error_code=f"event_v{one.version}",
-                payload=one.payload,
-                tenant_id=key.tenant_id,
-            )
+            _park_event(session, key, one, batch)
         elif isinstance(one, Kept):
             keeping.take(one, place(one.event, world, batch.clock_offset_ms, policy), users[one.event.user_id])
     keeping.save()
-    ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
+    if batch.is_counted:
+        ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
     if keeping.has_ended_session:
         after_commit(session, partial(hint, SWEEP))
     return receipts
@@ -227,9 +225,9 @@ def _keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged],
 
 def _entries(
     judged: Sequence[Judged], key: KeyInfo, users: dict[str, User], batch: BatchInfo, received_at: datetime
-) -> list[LedgerEntry]:
+) -> list[Entry]:
     """One entry per event id: of what is kept rather than of what is refused, the first of each."""
-    entries: dict[UUID, LedgerEntry] = {}
+    entries: dict[UUID, Entry] = {}
     for one in sorted(judged, key=lambda one: isinstance(one, Refusal)):
         if one.event_id is None or one.event_id in entries:
             continue
@@ -241,7 +239,7 @@ def _entries(
             session_ref = sessions.session_ref(user.id, sessions.session_hash(key, one.event.session_id))
         elif isinstance(one, Refusal):
             state, reason = EventState.REJECTED, one.code
-        entries[one.event_id] = LedgerEntry(
+        entries[one.event_id] = Entry(
             tenant_id=key.tenant_id,
             event_id=one.event_id,
             kind=kind,
@@ -250,6 +248,7 @@ def _entries(
             content_hash=one.content_hash,
             producer=batch.producer,
             session_ref=session_ref,
+            window_id=None,
             received_at=received_at,
         )
     return list(entries.values())
@@ -270,13 +269,30 @@ def _verdict(one: Judged, known: dict[UUID, Known], seen: dict[UUID, str]) -> Re
     return Receipt(event_id=event_id, state="rejected", code="id_conflict", field="event_id")
 
 
+def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
+    parked = {
+        "key_id": key.key_id,
+        "producer": batch.producer,
+        "clock_offset_ms": batch.clock_offset_ms,
+        "event": disclose_json(one.payload),
+    }
+    dead.put(
+        session,
+        kind=dead.PARKED,
+        key=f"{key.tenant_id}:{one.event_id}",
+        error_code=f"event_v{one.version}",
+        payload=enclose_json(parked),
+        tenant_id=key.tenant_id,
+    )
+
+
 def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code: str) -> list[Receipt]:
     """Makes one event a dead letter; what the ledger knew already stays."""
 
     def bury(session: Session) -> None:
         received_at = database_now(session)
         if letter.event_id is not None:
-            entry = LedgerEntry(
+            entry = Entry(
                 tenant_id=key.tenant_id,
                 event_id=letter.event_id,
                 kind=letter.kind,
@@ -284,6 +300,8 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
                 reason=code,
                 content_hash=letter.content_hash,
                 producer=info.producer,
+                session_ref=None,
+                window_id=None,
                 received_at=received_at,
             )
             ledger.enter(session, key.tenant_id, [entry])

@@ -19,23 +19,24 @@ from afterturn.events import (
     TicketClosedEvent,
 )
 from afterturn.ids import uuid7
+from afterturn.masking import mask_json
 from memory.procedures import OutcomeView, stats
 from schemas.delivery import EventState
 from schemas.envelopes import enclose_json
-from schemas.tables import Observation, ProcedureOutcome, StatePatch, Turn, User
-from stores import judgements, procedures, sessions, turns, working
+from schemas.tables import ProcedureOutcome, StatePatch, User
+from stores import judgements, outbox, procedures, sessions, turns, working
 from stores.policies import Policies
 from stores.procedures import Rates
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
-from tasks.arrivals import Kept, Placed, has_turn, masked, observation_row, turn_row
+from tasks.arrivals import Kept, Placed, Row, observation_row, turn_row
 
 
 def first_state(kept: Kept, user: User) -> EventState:
     """Where a new event stands: `stored` waits for its window, `applied` needs none, `erased` came too late."""
     if was_erased(kept, user):
         return EventState.ERASED
-    return EventState.STORED if has_turn(kept.event) else EventState.APPLIED
+    return EventState.STORED if kept.turn is not None else EventState.APPLIED
 
 
 def was_erased(kept: Kept, user: User) -> bool:
@@ -53,8 +54,8 @@ class Keeping:
     policies: Policies
     observation_days: float
     has_ended_session: bool = False
-    _turns: list[Turn] = field(default_factory=list[Turn])
-    _observations: list[Observation] = field(default_factory=list[Observation])
+    _turns: list[Row] = field(default_factory=list[Row])
+    _observations: list[Row] = field(default_factory=list[Row])
     _patches: list[StatePatch] = field(default_factory=list[StatePatch])
     _arrivals: dict[UUID, Arrivals] = field(default_factory=dict[UUID, Arrivals])
     _cited: Counter[UUID] = field(default_factory=Counter[UUID])
@@ -70,17 +71,8 @@ class Keeping:
             return
         event = kept.event
         arrivals = self._session_of(kept, user)
-        turn = turn_row(
-            kept,
-            placed,
-            tenant_id=self.key.tenant_id,
-            key_agent=self.key.agent_id,
-            user_ref=user.id,
-            session_ref=arrivals.session_ref,
-            received_at=self.received_at,
-        )
-        if turn is not None:
-            self._take_turn(turn, observation_row(turn, event, self.observation_days), arrivals)
+        if kept.turn is not None:
+            self._take_turn(kept.turn, kept.payload, placed, arrivals)
         match event:
             case SessionEndedEvent():
                 arrivals.ended_at = max(placed.at, arrivals.ended_at or placed.at)
@@ -141,13 +133,21 @@ class Keeping:
         arrivals.ticket_id = event.ticket_id or arrivals.ticket_id
         return arrivals
 
-    def _take_turn(self, turn: Turn, observation: Observation | None, arrivals: Arrivals) -> None:
-        self._turns.append(turn)
-        if observation is not None:
-            self._observations.append(observation)
+    def _take_turn(self, turn: Row, payload: bytes | None, placed: Placed, arrivals: Arrivals) -> None:
+        row = turn_row(
+            turn,
+            placed,
+            tenant_id=self.key.tenant_id,
+            user_ref=arrivals.user_ref,
+            session_ref=arrivals.session_ref,
+            received_at=self.received_at,
+        )
+        self._turns.append(row)
+        if payload is not None:
+            self._observations.append(observation_row(row, payload, self.observation_days))
         arrivals.turn_count += 1
-        arrivals.token_count += turn.token_count
-        arrivals.last_turn_at = max(turn.at, arrivals.last_turn_at or turn.at)
+        arrivals.token_count += row["token_count"]
+        arrivals.last_turn_at = max(placed.at, arrivals.last_turn_at or placed.at)
 
     def _patch(self, event: StateEvent, placed: Placed, user: User, arrivals: Arrivals) -> StatePatch:
         keys = {
@@ -162,7 +162,7 @@ class Keeping:
             scope=event.scope,
             scope_key=keys[event.scope] or "",
             at=placed.at,
-            patch=enclose_json(masked(event.patch)),
+            patch=enclose_json(mask_json(event.patch)[0]),
         )
 
     def _count_outcome(self, event: ProcedureOutcomeEvent, placed: Placed, user_ref: UUID, session_ref: UUID) -> None:
@@ -183,7 +183,17 @@ class Keeping:
             weight=1.0,
             at=placed.at,
         )
-        procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7)
+        if procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7):
+            # A procedure is the organisation's: nobody's erasure moves its generation.
+            outbox.owe(
+                self.session,
+                tenant=version.tenant_id,
+                user=version.tenant_id,
+                kind="procedure",
+                record_id=version.id,
+                row_version=version.row_version,
+                generation=0,
+            )
 
     def _rates(self, outcomes: Sequence[ProcedureOutcome]) -> Rates:
         views = [

@@ -69,6 +69,14 @@ def registered(home: Path, role: str) -> dict[str, Any]:
     return record
 
 
+def inspected(home: Path) -> list[str]:
+    """What `celery -A workers.app inspect registered` lists, of the one worker that answers."""
+    words = [sys.executable, "-m", "celery", "-A", "workers.app", "inspect", "registered", "--json", "--timeout", "10"]
+    told = subprocess.run(words, cwd=CHECKOUT, env=environment(home, {}), capture_output=True, check=True, text=True)
+    (names,) = json.loads(told.stdout).values()
+    return sorted(names)
+
+
 def environment(home: Path, settings: dict[str, str]) -> dict[str, str]:
     """The environment of a process of the service."""
     path = os.pathsep.join((str(CHECKOUT), str(CHECKOUT / "client" / "src")))

@@ -20,7 +20,6 @@ State = Literal["ok", "warn", "fail"]
 
 MIN_FREE_BYTES = 1_000_000_000
 UP = "./afterturn up"
-INGEST_TASKS = ("afterturn.ingest", "afterturn.sweep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,21 +125,23 @@ def _migrations(settings: Settings) -> Check:
 
 
 def _ingest(settings: Settings) -> Check:
-    record = presence.read(presence.start_record(settings.home, "ingest"))
-    check = _consumer(settings, "ingest")
-    if check.state == "ok" and record is not None and record.tasks != INGEST_TASKS:
-        return _fail("ingest", check.found, tr("它只应有两个任务", "it must register its two tasks and no other"))
-    return check
+    return _consumer(settings, "ingest", ("ingest", "pulse"))
 
 
 def _app(settings: Settings) -> Check:
-    return _consumer(settings, "app")
+    return _consumer(settings, "app", ("llm", "index", "upkeep"))
 
 
-def _consumer(settings: Settings, role: str) -> Check:
+def _consumer(settings: Settings, role: str, queues: tuple[str, ...]) -> Check:
+    from tasks.app import ROUTES  # noqa: PLC0415 - Celery: half a second that other commands need not pay
+
     ready = presence.read(presence.ready_file(settings.home, role))
     if ready is None or not ready.is_alive:
         return _fail(role, tr("没有运行", "is not running"), f"{UP} · ./afterturn worker {role}")
+    wanted = {name for name, queue in ROUTES.items() if queue in queues}
+    if set(ready.tasks) != wanted:
+        found = ", ".join(sorted(wanted.symmetric_difference(ready.tasks)))
+        return _fail(role, tr("缺少或多出任务：", "tasks missing or too many: ") + found, tr("更新检出", "git status"))
     return _ok(role, f"pid {ready.pid}: {', '.join(ready.tasks)}")
 
 

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 from schemas.errors import ServiceError
@@ -66,9 +67,11 @@ def describe(error: BaseException) -> str:
     return f"{name}: {error}" if isinstance(error, _PLAIN) else name
 
 
-def configure(level: str = "INFO") -> None:
-    """Sends every logger of this process to stderr as JSON lines. Repeat: replaces what was set."""
-    handler = logging.StreamHandler(sys.stderr)
+def configure(level: str = "INFO", *, path: Path | None = None) -> None:
+    """Sends every logger of this process to stderr, or to a file, as JSON lines. Repeat: replaces what was set."""
+    if path is not None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handler = logging.StreamHandler(sys.stderr) if path is None else logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -110,6 +110,7 @@ class Supervisor:
 
     def look(self) -> None:
         """One round: notices deaths and readiness, starts what is due."""
+        self._replace_undertaker()
         if self._broker is not None and self._broker_died():
             self.on_event("restart", "broker")
             self._start_broker()
@@ -132,7 +133,8 @@ class Supervisor:
             if self._broker.process is not None:
                 self._broker.process.wait()
             self._broker = None
-        (presence.run_folder(self.settings.home) / "up.json").unlink(missing_ok=True)
+        if self._lock is not None:  # else the file is another supervisor's
+            (presence.run_folder(self.settings.home) / "up.json").unlink(missing_ok=True)
         if self._undertaker is not None and self._undertaker.stdin is not None:
             with suppress(BrokenPipeError):
                 self._undertaker.stdin.close()
@@ -157,7 +159,13 @@ class Supervisor:
                     raise NotReady(f"another supervisor runs on {self.settings.home}") from None
                 time.sleep(POLL_SECONDS)
         self._lock = lock
-        # No -m: the undertaker must not depend on what is importable.
+        self._employ_undertaker()
+        self._write_state()
+
+    def _employ_undertaker(self) -> None:
+        if self._lock is None:
+            return
+        # No -m: it must not depend on what is importable.
         argv = [sys.executable, "-I", "-S", undertaker.__file__, str(self.settings.workers.grace_seconds)]
         self._undertaker = subprocess.Popen(  # noqa: S603
             argv,
@@ -166,9 +174,20 @@ class Supervisor:
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,
-            pass_fds=(lock.fileno(),),
+            pass_fds=(self._lock.fileno(),),
         )
-        self._write_state()
+        for child in self.children:
+            if child.process is not None:
+                self._tell("live", child.process.pid)
+        if self._broker is not None:
+            self._tell("last", self._broker.pid)
+
+    def _replace_undertaker(self) -> None:
+        if self._undertaker is not None and self._undertaker.poll() is not None:
+            if self._undertaker.stdin is not None:
+                with suppress(BrokenPipeError):
+                    self._undertaker.stdin.close()
+            self._employ_undertaker()
 
     def _tell(self, word: str, pid: int) -> None:
         if self._undertaker is not None and self._undertaker.stdin is not None:

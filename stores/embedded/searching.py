@@ -13,7 +13,17 @@ from schemas.errors import BadInput
 from schemas.indexing import Hit, IndexQuery, Vector
 from stores.embedded.keywords import CONTEXT, OWN, bm25
 from stores.embedded.parts import Mask, Part, PartCache, load
-from stores.embedded.writing import ALWAYS, NEVER, ORGANIZATION, TAG_MARK, micros, thread_part, ticket_part, user_part, vector_length
+from stores.embedded.writing import (
+    ALWAYS,
+    NEVER,
+    ORGANIZATION,
+    TAG_MARK,
+    micros,
+    thread_part,
+    ticket_part,
+    user_part,
+    vector_length,
+)
 
 Listed = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Scores = dict[int, float]

@@ -19,8 +19,8 @@ from afterturn.credentials import parse_credential, seal_key
 from afterturn.envelope import wrap
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
-from delivery_fixtures import START, World, new_world, turn
-from delivery_processes import Running, beat, registered, worker
+from delivery_fixtures import START, World, ended, new_world, turn
+from delivery_processes import Running, beat, inspected, registered, worker
 from schemas.tables import Session as SessionRow
 from schemas.tables import Turn, Window
 from services import wait_until
@@ -108,7 +108,7 @@ def test_what_an_agent_publishes_is_kept_and_its_session_cut(home: Path, agents_
             for n in range(250)
         ]
         publisher.state("u1", "s1", {"intent": PLANTED})
-        publisher.end("u1", "s1", outcome="success")
+        publisher.end("s1", user="u1", outcome="success")
         assert publisher.flush(30)
 
         _await_turns(agents_world, 250)
@@ -130,35 +130,42 @@ def test_what_an_agent_publishes_is_kept_and_its_session_cut(home: Path, agents_
 
 
 def test_killed_workers_lose_nothing_and_double_nothing(home: Path, agents_world: World, client: Redis):
-    events = [turn(f"turn {n}", n, user_id=f"u{n % 7}", session_id=f"s{n % 13}", event_id=uuid7()) for n in range(3000)]
-    messages = [_message(agents_world, events[start : start + 50]) for start in range(0, 3000, 50)]
+    twice = [turn(f"again {n}", n, user_id=f"u{n % 7}", session_id=f"s{n % 13}") for n in range(200)]
+    resent = [_message(agents_world, twice[start : start + 50]) for start in range(0, 200, 50)]
+    publisher = Publisher(key=agents_world.credential, url=agents_world.kit.settings.broker_url)
+
+    def publish(first: int, last: int) -> list[str]:
+        return [publisher.turn(f"u{n % 7}", f"s{n % 13}", "user", f"turn {n}") for n in range(first, last)]
 
     with worker(home, "ingest") as first:
-        for number, message in enumerate(messages[:40]):
-            _push(client, message, times=2 if number % 10 == 0 else 1)
+        said = publish(0, 2000)
+        for message in resent:
+            _push(client, message, times=2)
         _await_turns(agents_world, 200)
         _kill_a_child(first)
         _await_turns(agents_world, 800)
         first.kill_group()
-    for message in messages[40:]:
-        _push(client, message)
+    said += publish(2000, 3000)
+    assert publisher.flush(30)
+    publisher.close()
 
     with worker(home, "ingest"):
         _let_the_visibility_pass(client)
-        _await_turns(agents_world, 3000)
+        _await_turns(agents_world, 3200)
         wait_until(lambda: _is_quiet(client), seconds=SECONDS, what="an empty queue")
 
-    assert sorted(_turn_ids(agents_world)) == sorted(one["event_id"] for one in events)
-    assert _states(agents_world) == {"stored": 3000}
+    expected = said + [str(one["event_id"]) for one in twice]
+    assert sorted(map(str, _turn_ids(agents_world))) == sorted(expected)
+    assert _states(agents_world) == {"stored": 3200}
     with agents_world.db.read() as session:
         counted = ledger.receptions(session)
         sessions = session.exec(select(SessionRow)).all()
         assert dead.waiting(session) == []
-    assert counted.stored == 3000
+    assert counted.stored == 3200
     assert counted.duplicate >= 200
     assert counted.rejected == counted.dead == 0
-    assert sum(row.turn_count for row in sessions) == 3000
-    assert sum(row.undigested_count for row in sessions) == 3000
+    assert sum(row.turn_count for row in sessions) == 3200
+    assert sum(row.undigested_count for row in sessions) == 3200
 
 
 def _kill_a_child(running: Running) -> None:
@@ -226,6 +233,22 @@ def _window_turns(world: World) -> list[str]:
 
 def _sweeps(client: Redis) -> int:
     return int(str(client.llen(_queue("pulse"))))
+
+
+def test_the_embedded_worker_runs_every_other_task_and_digests(home: Path, agents_world: World, client: Redis):
+    quick = {"workers_sweep_seconds": "0.5"}
+    with worker(home, "ingest", **quick), worker(home, "app", **quick) as running, beat(home, "beat", **quick):
+        _push(client, _message(agents_world, [turn("My name is Anna.", 0), turn("我叫李雷。", 1), ended(2)]))
+
+        wait_until(lambda: _states(agents_world) == {"digested": 2, "applied": 1}, seconds=SECONDS, what="the digest")
+        assert inspected(home) == [
+            f"afterturn.{verb}" for verb in ("consolidate", "decay", "digest", "expire", "index")
+        ]
+        assert registered(home, "app")["tasks"] == inspected(home)
+        assert running.process.poll() is None
+
+    assert not [line for line in running.lines() if line["level"] == "ERROR"]
+    assert all("Anna" not in str(line) and "李雷" not in str(line) for line in running.lines())
 
 
 def test_a_broker_that_evicts_is_refused(home: Path, agents_world: World, client: Redis):

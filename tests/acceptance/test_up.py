@@ -130,6 +130,7 @@ def test_a_second_up_on_the_folder_is_refused(up: Installation) -> None:
 
     assert second.returncode == 3
     assert "another supervisor runs on" in second.stderr
+    assert sorted(up.pids()) == sorted(CORE)
 
 
 def test_a_port_in_use_is_named_before_anything_starts(up: Installation, home: Path) -> None:

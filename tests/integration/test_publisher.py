@@ -15,7 +15,8 @@ import pytest
 from afterturn import BadCredential, BadEvent, BadSetting, Credential, Publisher
 from afterturn.buffer import Buffer
 from afterturn.events import StateEvent, TurnEvent, parse_event
-from afterturn.sender import Sender
+from afterturn.link import redis_url
+from afterturn.sender import LINGER_SECONDS, Sender
 from client_fixtures import Broker, blob_of, broker, credential, events_in, free_port, wait_until
 
 __all__ = ["broker", "credential"]
@@ -89,14 +90,26 @@ def test_a_message_is_coalesced_sealed_and_holds_no_readable_text(
     say(publisher, 1)
     assert publisher.flush(10)
     for number in range(150):
-        publisher.turn("u1", "s1", "user", f"Zq9 {number}")
+        publisher.turn("user-one", "s1", "user", f"Zq9-{number}")
     assert publisher.flush(10)
 
     messages = broker.messages()
     assert len(messages) < 30
-    assert not any("Zq9" in message or "u1" in message for message in messages)
+    assert not any("Zq9-" in message or "user-one" in message for message in messages)
     assert json.loads(messages[0])["headers"]["argsrepr"] == "<batch>"
     assert len(said(broker, credential)) == 151
+
+
+def test_a_flush_hurries_what_is_there_and_nothing_after_it(publisher: Publisher) -> None:
+    say(publisher, 1)
+    assert publisher.flush(30)
+    assert publisher.flush(30)
+
+    begin = time.monotonic()
+    say(publisher, 1)
+    wait_until(lambda: publisher.stats().sent == 2)
+
+    assert time.monotonic() - begin >= LINGER_SECONDS * 0.9
 
 
 def test_secrets_are_masked_before_they_leave(publisher: Publisher, broker: Broker, credential: Credential) -> None:
@@ -299,6 +312,42 @@ def test_the_clock_offset_travels_with_the_batch(publisher: Publisher, broker: B
 
 def deep(levels: int) -> object:
     return [deep(levels - 1)] if levels else "x"
+
+
+def test_a_broker_that_lets_agents_only_push_is_enough(broker: Broker, credential: Credential) -> None:
+    """The rights that agents get in production. Without TIME there is no clock offset, and everything else works."""
+    broker.client.execute_command(  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+        *("ACL", "SETUSER", "agent", "on", ">pw", "resetkeys", "~afterturn:v1:ingest", "-@all"),
+        *("+lpush", "+hello", "+auth", "+ping", "+select", "+client|setinfo"),
+    )
+    with Publisher(credential.text(), f"redis://agent:pw@127.0.0.1:{broker.port}/0") as publisher:
+        say(publisher, 3)
+        assert publisher.flush(10)
+        stats = publisher.stats()
+
+    assert (stats.sent, stats.failures) == (3, 0)
+    assert said(broker, credential) == ["turn 0", "turn 1", "turn 2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "spelling"),
+    [
+        ("redis://:p@h:1/2", "redis://:p@h:1/2"),
+        ("rediss://h/0", "rediss://h/0"),
+        ("redis+socket:///a/b.sock", "unix:///a/b.sock?db=0"),
+        ("redis+socket://u:p@/a/b.sock?virtual_host=/1", "unix://u:p@/a/b.sock?db=1"),
+    ],
+)
+def test_celerys_spelling_of_a_broker_is_understood(url: str, spelling: str) -> None:
+    assert redis_url(url) == spelling
+
+
+def test_a_unix_socket_is_a_way_to_the_broker(broker: Broker, credential: Credential) -> None:
+    with Publisher(credential.text(), broker.socket_url) as publisher:
+        say(publisher, 2)
+        assert publisher.flush(10)
+
+    assert said(broker, credential) == ["turn 0", "turn 1"]
 
 
 # Any: most of these are wrong for the type checker too.

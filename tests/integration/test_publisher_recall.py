@@ -27,6 +27,7 @@ class Service(ThreadingHTTPServer):
     """Answers every request with what stands in `answer`, and notes what it was asked and over how many connections."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -36,6 +37,7 @@ class Service(ThreadingHTTPServer):
         self.delay.set()
         self.asked: list[tuple[str, str, dict[str, object]]] = []
         self.connections = 0
+        self.cuts = 0
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -50,6 +52,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.asked.append((self.path, self.headers["authorization"], json.loads(body)))
         self.server.delay.wait(20)
+        if self.server.cuts:
+            self.server.cuts -= 1
+            self.close_connection = True
+            return
         status, headers, answer = self.server.answer
         self.send_response(status)
         for name, value in {"content-length": str(len(answer)), **headers}.items():
@@ -77,11 +83,13 @@ def service() -> Iterator[Service]:
 
 # The machine that runs the tests may be slow: patience is the default here, and a deadline is asked for by name.
 def _ask(query: str, **options: Any) -> Pack:
-    return afterturn.recall(query, **{"deadline_ms": 10_000, **options})
+    patient: dict[str, Any] = {"deadline_ms": 10_000, **options}
+    return afterturn.recall(query, **patient)
 
 
 async def _ask_later(query: str, **options: Any) -> Pack:
-    return await afterturn.arecall(query, **{"deadline_ms": 10_000, **options})
+    patient: dict[str, Any] = {"deadline_ms": 10_000, **options}
+    return await afterturn.arecall(query, **patient)
 
 
 def _ask_async(query: str, **options: Any) -> Pack:
@@ -185,6 +193,17 @@ def test_wrong_arguments_raise_before_anything_is_sent(ask: Ask, service: Servic
         ask("q", user="u", url=service.url, key="nonsense")
 
     assert service.asked == []
+
+
+def test_a_connection_that_is_cut_costs_one_more_try(ask: Ask, service: Service, credential: Credential) -> None:
+    service.cuts = 1
+    assert ask("q", user="u", url=service.url, key=credential.text())
+
+    service.cuts = 2
+    with pytest.raises(NotReachable) as caught:
+        ask("q", user="u", url=service.url, key=credential.text())
+
+    assert caught.value.code == "unreachable"
 
 
 def test_connections_are_pooled(service: Service, credential: Credential) -> None:

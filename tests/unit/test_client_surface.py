@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import afterturn
 from afterturn import Publisher, wire
@@ -65,6 +67,15 @@ def test_importing_loads_the_standard_library_alone_and_little_memory() -> None:
 
     assert names == "[]"
     assert int(grown) * unit < 15 * 1024 * 1024
+
+
+def test_the_version_is_the_newest_of_the_changelog() -> None:
+    client = Path(__file__).parents[2] / "client"
+
+    headings = re.findall(r"^## \[(.+?)\]", (client / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert headings[0] == afterturn.__version__
+    assert f'version = "{afterturn.__version__}"' in (client / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 
 from memory.facts import current_at, fold, importance, slot_parts
+from memory.precision import window_end
+from memory.refinement import is_refinement
 from memory.registry import spec_of
-from memory.timeline import is_refinement, window_end
 from memory_fixtures import day, evidence, folded, ids
 from schemas.decisions import FactVersion, Fold
 
@@ -357,3 +358,29 @@ def test_the_window_of_a_precision_ends_in_its_own_zone() -> None:
 def test_a_naive_now_is_refused() -> None:
     with pytest.raises(ValueError, match="aware"):
         fold([], current=(), now=day(0).replace(tzinfo=None), new_id=lambda: UUID(int=1))
+
+
+def test_a_new_end_reaches_to_what_is_known_to_follow_and_not_over_it() -> None:
+    rows = [
+        evidence(1, 0, "+", "Oslo", since=0, until=9),
+        evidence(2, 1, "+", "Lyon", since=9),
+        evidence(3, 2, "+", "Oslo", until=20),
+    ]
+
+    assert spans(folded(rows)) == [("+", "Oslo", 0, 9), ("+", "Lyon", 9, None)]
+
+
+def test_what_was_taken_back_between_stays_between() -> None:
+    rows = [
+        evidence(1, 7, "-", "tea", key="likes", until=10),
+        evidence(2, 7, "past", "tea", key="likes", since=4),
+        evidence(3, 12, "+", "tea", key="likes", since=4, precision="month"),
+    ]
+
+    one = folded(rows)
+
+    assert [(v.polarity, _days(v, "valid_from"), _days(v, "valid_until")) for v in one.versions] == [
+        ("+", 4, 7),
+        ("-", 7, 7),
+        ("+", 7, None),
+    ]

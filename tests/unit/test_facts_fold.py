@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.facts import confidence, fold, slot_parts
-from memory.timeline import is_refinement
+from memory.refinement import is_refinement
 from memory_fixtures import START, day, evidence, ids
 from schemas.decisions import EvidenceView, FactVersion, Fold
 

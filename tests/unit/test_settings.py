@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from schemas.errors import BadSettings
-from stores.settings import WeaviateSettings, load_settings, redis_url, unknown_variables, variables
+from stores.settings import WeaviateSettings, as_environment, load_settings, redis_url, unknown_variables, variables
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / ".env.example"
 
@@ -141,3 +141,17 @@ def _written(default: object) -> str | None:
     if default is None or isinstance(default, SecretStr):
         return None
     return json.dumps(default) if isinstance(default, (bool, dict)) else str(default)
+
+
+def test_another_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    given = load_settings(
+        home=home,
+        url="http://127.0.0.1:9",
+        llm={"api_key": SecretStr("hush"), "extra_body": {"a": [1]}, "thinking_off": True},
+        window={"idle_seconds": 0.5},
+        flower={"port": 0},
+    )
+    for name, value in as_environment(given).items():
+        monkeypatch.setenv(name, value)
+
+    assert load_settings() == given

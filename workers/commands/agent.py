@@ -85,10 +85,11 @@ def recall(
 def memories(
     *,
     user: str = typer.Option(..., "--user", "-u", help=tr("用户", "user id")),
+    kind: str = typer.Option("fact", help="fact | episode | procedure"),
     as_json: bool = typer.Option(False, "--json", help="JSON"),
 ) -> None:
     """Lists what is remembered of a user."""
-    answer = _call("GET", "/v1/memories", {"user_id": user})
+    answer = _call("GET", "/v1/memories", {"user_id": user, "kind": kind})
     if as_json:
         show_json(answer)
         return

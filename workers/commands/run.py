@@ -11,9 +11,9 @@ import typer
 
 from schemas.errors import BadSettings
 from stores.settings import Settings, load_settings
-from workers import processes, serving
+from workers import logs, processes, serving
 from workers.speech import show, show_json, tell, tr
-from workers.supervisor import Supervisor
+from workers.supervisor import Supervisor, log_path
 
 NAMES = {
     "broker": ("消息代理", "broker"),
@@ -41,6 +41,7 @@ def up(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
 
     settings = load_settings()
     processes.refuse_taken(settings)
+    logs.configure(settings.workers.log_level, path=log_path(settings.home, "up"))
     tell(f"正在启动，数据目录 {settings.home} …", f"starting, data folder {settings.home} ...")
     with Supervisor(settings=settings, make_roles=processes.roles, prepare=prepare, on_event=_say) as supervisor:
         _stop_on_signals(supervisor)

@@ -67,7 +67,8 @@ class Watch:
             if time.monotonic() > deadline:
                 msg = (
                     f"after {timeout_seconds:.0f} s: {now.events} of {events} events stored, {now.undigested} turns "
-                    f"undigested, {now.windows_open} windows open, {now.owed} index writes owed, {now.dead} dead letters"
+                    f"undigested, {now.windows_open} windows open, {now.owed} index writes owed, "
+                    f"{now.dead} dead letters"
                 )
                 raise NotQuiet(msg)
             time.sleep(POLL_SECONDS)

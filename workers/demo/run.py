@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -38,12 +38,13 @@ class Report:
     counts: Progress
     published: int
     wrong: tuple[str, ...]
+    labels: Mapping[str, str]
     judged: tuple[Judged, ...] = ()
     score: Score | None = None
 
 
 def run(file: Path | None, *, as_json: bool) -> int:
-    """Plays the story, or a file; 0 when every check held, 1 when one did not. Raises: BadFile before anything starts."""
+    """Plays the story, or a file; 0 when every check held, else 1. Raises: BadFile before anything starts."""
     console = Console(stderr=as_json, highlight=False)
     began = time.monotonic()
     now = datetime.now(UTC)
@@ -88,6 +89,7 @@ def _play(
         counts=counts,
         published=published,
         wrong=tuple(wrong),
+        labels=labels,
         judged=judged,
         score=result,
     )
@@ -175,7 +177,9 @@ def _show(report: Report, console: Console, *, as_json: bool) -> None:
         if item.proof is not None:
             console.print(Padding(item.proof.text, (0, 4)), style="green")
             for reference in item.proof.evidence[:2]:
-                console.print(Padding(f"← {reference.role}: “{reference.quote}”", (0, 6)), style="dim")
+                said = f": “{reference.quote}”" if reference.quote else ""
+                place = report.labels.get(reference.event_id, reference.event_id)
+                console.print(Padding(f"← {place}{said}", (0, 6)), style="dim")
         for wrong in item.wrong:
             console.print(f"    [red]{wrong}[/red]")
     if report.score is not None:
@@ -195,8 +199,9 @@ def _show_counts(report: Report, console: Console) -> None:
             f"消化 {counts.windows_applied} 个窗口、{counts.episodes} 段经历；事实 {counts.facts} 条当前、"
             f"{counts.facts_closed} 条过往；流程结果 {counts.outcomes} 次；死信 {counts.dead}。用时 {times}。",
             f"\n{report.published} events published; {counts.turns} turns and {counts.sessions} sessions stored; "
-            f"{counts.windows_applied} windows digested into {counts.episodes} episodes; facts: {counts.facts} current, "
-            f"{counts.facts_closed} past; procedure outcomes: {counts.outcomes}; dead letters: {counts.dead}. {times}.",
+            f"{counts.windows_applied} windows digested into {counts.episodes} episodes; "
+            f"facts: {counts.facts} current, {counts.facts_closed} past; "
+            f"procedure outcomes: {counts.outcomes}; dead letters: {counts.dead}. {times}.",
         )
     )
     for wrong in report.wrong:

@@ -98,23 +98,26 @@ class Buffer:
         with self.lock:
             self.held -= count
             self._bytes -= size
+            if not self.held:
+                self._hurry_until = -math.inf
             self._settled.notify_all()
 
     def hasten(self, seconds: float) -> None:
-        """For so long the sender has no patience: it does not wait for more events."""
+        """Until the buffer is empty, or for so long, the sender has no patience: it does not wait for more events."""
         with self.lock:
-            self._hurry_until = max(self._hurry_until, time.monotonic() + seconds)
-            self._ring()
+            if self.held:
+                self._hurry_until = max(self._hurry_until, time.monotonic() + seconds)
+                self._ring()
 
     def close(self) -> None:
         """Takes no more events; what is here goes without waiting."""
         with self.lock:
             self.closed = True
-            self.hasten(math.inf)
+            self._ring()
 
     def hurries(self) -> bool:
         """Whether somebody waits for the buffer to be empty."""
-        return time.monotonic() < self._hurry_until
+        return self.closed or time.monotonic() < self._hurry_until
 
     def wait_until_empty(self, timeout: float) -> bool:
         """Whether everything that is here now has left within `timeout` seconds."""

@@ -26,21 +26,31 @@ _SECRET_NAME = re.compile(
 )
 
 
+_ROUNDS = 4
+
+
 def mask(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without its secrets, and the types that were found, in order of appearance.
+    """The text without its secrets, and the types that were found, a later round's after an earlier one's.
 
     Repeat: changes nothing. A text without secrets comes back as the same object.
     """
     data = text.encode("utf-8", "surrogatepass")
-    spans = _spans(data)
-    if spans and b"[secret:" in data:
-        spans = _new(spans, data)
-    if not spans:
-        return text, ()
-    parts: list[bytes] = []
     types: list[str] = []
+    # What was masked may have hidden its neighbour (an id with a card glued to it): look again until nothing is new.
+    for _ in range(_ROUNDS):
+        spans = _spans(data)
+        if spans and b"[secret:" in data:
+            spans = _new(spans, data)
+        if not spans:
+            break
+        data = _replaced(data, sorted(spans), types)
+    return (data.decode("utf-8", "surrogatepass"), tuple(types)) if types else (text, ())
+
+
+def _replaced(data: bytes, spans: list[Span], types: list[str]) -> bytes:
+    parts: list[bytes] = []
     end = 0
-    for start, stop, kind in sorted(spans):
+    for start, stop, kind in spans:
         if start < end:  # Inside or across one that is masked already: the rest of it goes too.
             end = max(end, stop)
             continue
@@ -48,7 +58,7 @@ def mask(text: str) -> tuple[str, tuple[str, ...]]:
         types.append(kind)
         end = stop
     parts.append(data[end:])
-    return b"".join(parts).decode("utf-8", "surrogatepass"), tuple(types)
+    return b"".join(parts)
 
 
 def mask_json(value: Json) -> tuple[Json, tuple[str, ...]]:

@@ -215,19 +215,29 @@ def _ask(question: _Question) -> tuple[int, Mapping[str, str], bytes]:
     client = _pool.client(question.base)
     deadline = time.monotonic() + question.seconds
     try:
-        with client.stream(
-            "POST", "/v1/recall", content=question.body, headers=question.headers, timeout=question.seconds
-        ) as response:
-            body = bytearray()
-            for chunk in response.iter_bytes():
-                body += chunk
-                if time.monotonic() > deadline or len(body) > MAX_ANSWER_BYTES:
-                    raise _late(question)
-            return response.status_code, response.headers, bytes(body)
+        try:
+            return _ask_once(client, question, deadline)
+        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+            # A pooled connection that the service was just closing. Asking changes nothing, so ask again, once.
+            return _ask_once(client, question, deadline)
     except httpx.TimeoutException:
         raise _late(question) from None
     except httpx.TransportError as exc:
         raise _unreachable(exc) from None
+
+
+def _ask_once(client: httpx.Client, question: _Question, deadline: float) -> tuple[int, Mapping[str, str], bytes]:
+    left = max(0.001, deadline - time.monotonic())
+    with client.stream("POST", "/v1/recall", content=question.body, headers=question.headers, timeout=left) as response:
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if time.monotonic() > deadline:
+                raise _late(question)
+            if len(body) > MAX_ANSWER_BYTES:
+                msg = "the answer is larger than any pack"
+                raise NotReachable(msg, "bad_answer")
+        return response.status_code, response.headers, bytes(body)
 
 
 _async_clients: RunVar[_Clients] | None = None
@@ -240,14 +250,19 @@ async def _ask_async(question: _Question) -> tuple[int, Mapping[str, str], bytes
     client = await _async_client(question.base)
     try:
         with anyio.fail_after(question.seconds):
-            response = await client.post(
-                "/v1/recall", content=question.body, headers=question.headers, timeout=question.seconds
-            )
+            try:
+                response = await _ask_once_async(client, question)
+            except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):  # As in _ask.
+                response = await _ask_once_async(client, question)
             return response.status_code, response.headers, response.content
     except (TimeoutError, httpx.TimeoutException):
         raise _late(question) from None
     except httpx.TransportError as exc:
         raise _unreachable(exc) from None
+
+
+async def _ask_once_async(client: httpx.AsyncClient, question: _Question) -> httpx.Response:
+    return await client.post("/v1/recall", content=question.body, headers=question.headers, timeout=question.seconds)
 
 
 async def _async_client(base: str) -> httpx.AsyncClient:

@@ -9,7 +9,7 @@ from afterturn.slices import Span, scan
 
 _DIGIT_SHAPE = bytes(48 if 48 <= byte <= 57 else 120 for byte in range(256))
 _SSN_SHAPE = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
-_NUMBER = re.compile(rb"(?<![0-9])(?<![0-9][ -])[0-9](?:[ -]?[0-9]){12,200}[Xx]?(?![0-9A-Za-z])")
+_NUMBER = re.compile(rb"(?<![0-9])(?<![0-9][ -])[0-9](?:[ -]?[0-9]){12,200}(?:[Xx]|(?![0-9A-Za-z]))")
 _SSN = re.compile(rb"(?<![0-9-])(?!000|666|9)[0-9]{3}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?![0-9-])")
 _GROUP = re.compile(rb"[0-9]+[Xx]?")
 _ISSUERS = re.compile(

