@@ -6,7 +6,7 @@ It reads what was said outright and is silent about the rest. Everything that it
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from llm.face import Answer, Usage, WindowRequest
@@ -98,10 +98,10 @@ def _answered(
         )
     if own:
         return []
-    return [(number, finding) for finding in _valid(list(answers.reply_findings(question.text, reply)), reply)]
+    return [(number, finding) for finding in _valid(answers.reply_findings(question.text, reply), reply)]
 
 
-def _valid(found: Sequence[Finding], text: str) -> list[Finding]:
+def _valid(found: Iterable[Finding], text: str) -> list[Finding]:
     kept: dict[tuple[str, str, str, str], Finding] = {}
     language = language_of(text)
     for finding in found:

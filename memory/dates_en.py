@@ -11,7 +11,20 @@ from memory.calendar import Stay, one_day
 from memory.dates_rules import EN_CLOCK, Rule, Said, number_of
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")  # fmt: skip
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _DAY = (
     r"(?P<weekday>mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|mon|tues?"
     r"|wed|thurs?|fri|sat|sun)"
@@ -145,37 +158,66 @@ def _holiday(said: Said, match: re.Match[str]) -> Stay | None:
     return calendar.holiday(said.today, name, year if passed == (step < 0) else year + step)
 
 
-EN_RULES: tuple[Rule, ...] = (
-    _rule(rf"(?:the day before yesterday|the day after tomorrow|today|yesterday|tomorrow)(?:\s+(?:morning"
-rf"|afternoon|evening|night))?{_AT}|tonight{_AT}|last night|this (?:morning|afternoon"
-rf"|evening){_AT}", _near_day),
-    _rule(rf"{_NUMBER}\s+{_UNIT}\s+ago", _ago),
-    _rule(rf"in\s+{_NUMBER}\s+{_UNIT}(?:'s?\s+time)?"
-rf"|{_NUMBER.replace('<number>', '<later>')}\s+{_UNIT.replace('<unit>', '<after>')}\s+from\s+now", lambda said, match: _ahead(said, match) if match["number"] else _from_now(said, match)),
-    _rule(r"(?:(?:earlier|later)\s+)?(?P<turn>last|past|previous|this|next|coming)\s+(?P<unit>weekend"
-r"|week|month|year)", _turn_of),
-    _rule(rf"(?P<turn>last|past|this|next|coming)\s+{_DAY}{_AT}", _weekday),
-    _rule(rf"(?:by|before|until|till)\s+{_DAY}{_AT}", _bare_weekday),
-    _rule(rf"(?:(?P<lead>last|this|next|in|since|by|before|until|till|from|during|back "
-rf"in)\s+){_MONTH}(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d))?(?!\s+\d)", _month_alone),
-    _rule(rf"(?P<lead>){_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d)", _month_alone),
-    _rule(rf"{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![:\d]|\s?[ap]m)(?:,?\s+(?P<year>(?:19"
-rf"|20)\d\d))?{_AT}", _month_day),
-    _rule(rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>(?:19"
-rf"|20)\d\d))?{_AT}", _month_day),
-    _rule(rf"(?P<year>(?:19|20)\d\d)[-/.](?P<m>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?:[ T]\d{{1,2}}:\d{{2}})?{_AT}", _iso),
-    _rule(r"(?:in|since|from|during|back in|by|until|till|before)\s+(?P<year>(?:19|20)\d\d)(?![-/\d,.]\d"
-r"|\s*(?:dollars|euros|yuan|pounds))", _year),
-    _rule(r"(?:the\s+)?(?P<edge>beginning|start|middle|end)\s+of\s+(?P<turn>the|this|last"
-r"|next)\s+(?P<unit>month|year)", _edge),
-    _rule(r"(?:(?P<turn>last|this|next)\s+)?(?P<name>christmas(?:\s+(?:day|eve))?|new year['’]s (?:day"
-r"|eve)|valentine['’]s day|halloween)(?:\s+(?P<year>(?:19|20)\d\d))?", _holiday),
-)  # fmt: skip
-
-
 def _from_now(said: Said, match: re.Match[str]) -> Stay | datetime:
+    if match["number"]:
+        return _ahead(said, match)
     inner = re.fullmatch(rf"{_NUMBER}\s+{_UNIT}", f"{match['later']} {match['after']}", re.IGNORECASE)
     if inner is None:
         msg = "no distance"
         raise ValueError(msg)
     return _ahead(said, inner)
+
+
+EN_RULES: tuple[Rule, ...] = (
+    _rule(
+        rf"(?:the day before yesterday|the day after tomorrow|today|yesterday|tomorrow)(?:\s+(?:morning"
+        rf"|afternoon|evening|night))?{_AT}|tonight{_AT}|last night|this (?:morning|afternoon"
+        rf"|evening){_AT}",
+        _near_day,
+    ),
+    _rule(rf"{_NUMBER}\s+{_UNIT}\s+ago", _ago),
+    _rule(
+        rf"in\s+{_NUMBER}\s+{_UNIT}(?:'s?\s+time)?"
+        rf"|{_NUMBER.replace('<number>', '<later>')}\s+{_UNIT.replace('<unit>', '<after>')}\s+from\s+now",
+        _from_now,
+    ),
+    _rule(
+        r"(?:(?:earlier|later)\s+)?(?P<turn>last|past|previous|this|next|coming)\s+(?P<unit>weekend"
+        r"|week|month|year)",
+        _turn_of,
+    ),
+    _rule(rf"(?P<turn>last|past|this|next|coming)\s+{_DAY}{_AT}", _weekday),
+    _rule(rf"(?:by|before|until|till)\s+{_DAY}{_AT}", _bare_weekday),
+    _rule(
+        rf"(?:(?P<lead>last|this|next|in|since|by|before|until|till|from|during|back "
+        rf"in)\s+){_MONTH}(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d))?(?!\s+\d)",
+        _month_alone,
+    ),
+    _rule(rf"(?P<lead>){_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d)", _month_alone),
+    _rule(
+        rf"{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![:\d]|\s?[ap]m)(?:,?\s+(?P<year>(?:19"
+        rf"|20)\d\d))?{_AT}",
+        _month_day,
+    ),
+    _rule(
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>(?:19"
+        rf"|20)\d\d))?{_AT}",
+        _month_day,
+    ),
+    _rule(rf"(?P<year>(?:19|20)\d\d)[-/.](?P<m>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?:[ T]\d{{1,2}}:\d{{2}})?{_AT}", _iso),
+    _rule(
+        r"(?:in|since|from|during|back in|by|until|till|before)\s+(?P<year>(?:19|20)\d\d)(?![-/\d,.]\d"
+        r"|\s*(?:dollars|euros|yuan|pounds))",
+        _year,
+    ),
+    _rule(
+        r"(?:the\s+)?(?P<edge>beginning|start|middle|end)\s+of\s+(?P<turn>the|this|last"
+        r"|next)\s+(?P<unit>month|year)",
+        _edge,
+    ),
+    _rule(
+        r"(?:(?P<turn>last|this|next)\s+)?(?P<name>christmas(?:\s+(?:day|eve))?|new year['’]s (?:day"
+        r"|eve)|valentine['’]s day|halloween)(?:\s+(?P<year>(?:19|20)\d\d))?",
+        _holiday,
+    ),
+)

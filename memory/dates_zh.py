@@ -12,7 +12,8 @@ from memory.dates_rules import ZH_CLOCK, ZH_NUMBER, Rule, Said, number_of
 
 _AT = rf"(?:的?\s*(?:{ZH_CLOCK}|早上|上午|中午|下午|傍晚|晚上))?"
 _DAYS = {
-    "大前天": -3, "前天": -2, "前晚": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0,
+    "大前天": -3, "前天": -2, "前晚": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0,
+    "今晚": 0,
     "今早": 0, "今晨": 0, "明天": 1, "明日": 1, "明晚": 1, "明早": 1, "大后天": 3, "后天": 2,
 }  # fmt: skip
 _YEARS = {"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "本年": 0, "明年": 1, "后年": 2}
@@ -139,19 +140,28 @@ def _plain(phrase: str) -> str:
 _UNITS = r"(?P<unit>天|日|个?(?:周|星期|礼拜|月)|年|个?(?:小时|钟头)|分钟)"
 
 ZH_RULES: tuple[Rule, ...] = (
-    _rule(rf"(?P<day>大前天|大后天|前天|前晚|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|今晨|明天|明日|明晚"
-rf"|明早|(?<!然)后天){_AT}", _near_day),
+    _rule(
+        rf"(?P<day>大前天|大后天|前天|前晚|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|今晨|明天|明日|明晚"
+        rf"|明早|(?<!然)后天){_AT}",
+        _near_day,
+    ),
     _rule(rf"{_TURN}个?{_WEEK}(?P<weekday>[一二三四五六日天末])?{_AT}", _week),
     _rule(rf"(?<![上下这本个每]){_WEEK}(?P<weekday>[一二三四五六日天])(?:之前|以前|前)", _coming_weekday),
     _rule(rf"{_TURN}个?月(?:(?P<edge>初|中旬?|底|末)|(?P<day>{ZH_NUMBER})[日号])?{_AT}", _month),
     _rule(r"(?<![上下这本个每\d一二三四五六七八九十])月(?P<edge>初|中旬?|底|末)", _month_edge),
-    _rule(rf"(?P<year>大前年|前年|去年|今年|明年|(?<!然)后年|(?:19|20)\d\d年)(?:年?(?P<edge>初|底|末)"
-rf"|的?(?P<holiday>{_HOLIDAYS})|的?(?P<month>{ZH_NUMBER})月份?(?:(?P<month_edge>初|中旬?|底|末)"
-rf"|(?P<day>{ZH_NUMBER})[日号])?)?{_AT}", _year),
+    _rule(
+        rf"(?P<year>大前年|前年|去年|今年|明年|(?<!然)后年|(?:19|20)\d\d年)(?:年?(?P<edge>初|底|末)"
+        rf"|的?(?P<holiday>{_HOLIDAYS})|的?(?P<month>{ZH_NUMBER})月份?(?:(?P<month_edge>初|中旬?|底|末)"
+        rf"|(?P<day>{ZH_NUMBER})[日号])?)?{_AT}",
+        _year,
+    ),
     _rule(r"(?<![去今明前后\d每])年(?P<edge>初|底|末)", _year_edge),
     _rule(rf"(?<![\d年上下个])(?P<month>{ZH_NUMBER})月(?P<day>{ZH_NUMBER})[日号]{_AT}", _month_day),
-    _rule(r"(?<![\d年上下个一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?"
-r"|[一二三四五六七八九])月(?:份|(?P<edge>初|中旬?|底|末))?(?![\d一二三四五六七八九十])", _month_alone),
+    _rule(
+        r"(?<![\d年上下个一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?"
+        r"|[一二三四五六七八九])月(?:份|(?P<edge>初|中旬?|底|末))?(?![\d一二三四五六七八九十])",
+        _month_alone,
+    ),
     _rule(rf"(?P<number>{ZH_NUMBER}|半){_UNITS}(?:之|以)?(?P<side>前|后)(?!悔|来|面|天|年)", _distance_of),
     _rule(rf"(?P<holiday>{_HOLIDAYS})", _holiday),
-)  # fmt: skip
+)

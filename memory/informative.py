@@ -18,40 +18,42 @@ appreciated gotcha understood noted roger welcome hi hello hey heya hiya yo bye 
 lmao rofl hmm hm mm mhm uh huh um er oh ah wow oops please continue next again test testing ping wait sorry pardon
 thats maybe idk dunno whatever nevermind nvm true indeed exactly correct agreed absolutely definitely certainly done
 """
-_PHRASES = (
-    "thank you", "thank you so much", "thank you very much", "thanks a lot", "thanks so much", "thanks again", "many thanks",
-    "thanks for your help", "thanks for the help", "thanks for that", "much appreciated", "appreciate it", "i appreciate it", "got it", "i see", "copy that", "makes sense", "that makes sense",
-    "sounds good", "sounds great", "will do", "all good", "all right", "no problem", "no worries", "you're welcome",
-    "hi there", "hello there", "hey there", "good morning", "good afternoon", "good evening", "good night", "bye bye",
-    "see you", "see ya", "see you later", "take care", "have a nice day", "have a good day", "have a great day", "uh huh",
-    "please continue", "go on", "go ahead", "you there", "are you there", "anyone there", "one moment", "one sec",
-    "one second", "just a moment", "just a second", "hold on", "wait a moment", "please wait", "my bad", "excuse me",
-    "that works", "works for me", "that's all", "that is all", "that's it", "nothing else", "no thanks", "no thank you",
-    "not yet", "i don't know", "never mind", "of course", "for sure", "that's fine", "that's great", "that's good", "very good",
-    "so much", "very much", "a lot", "for your help", "for the help", "for that", "i understand", "understood thanks",
-    "ok thanks", "okay thanks", "great thanks", "perfect thanks",
-)  # fmt: skip
-_ZH = """
-好 好的 好吧 好呀 好哒 好嘞 好滴 好啊 好好 好好好 行 行吧 行的 可以 可以的 可 嗯 嗯嗯 嗯呢 嗯好 恩 恩恩 哦 哦哦 噢 喔 啊 呃 额 诶 哎 唉 哈 哈哈 哈哈哈 嘿嘿 呵呵 嘻嘻
-谢谢 谢谢你 谢谢您 谢了 谢谢啦 多谢 感谢 非常感谢 十分感谢 太感谢了 辛苦了 辛苦 麻烦了 麻烦你了 麻烦您了 不客气 不用谢 没事 没事了 没关系 没问题 收到 了解 了解了 明白
-明白了 知道了 知道 懂了 清楚 清楚了 对 对的 对对 对对对 是 是的 是吗 没错 当然 确实 的确 没 没有 没有了 不 不是 不用 不用了 不了 不需要 算了 随便 都行 都可以
-你好 您好 你好啊 嗨 哈喽 哈啰 在 在吗 在么 在不在 在不 有人吗 有人在吗 喂 早 早安 早上好 上午好 中午好 下午好 晚上好 晚安 再见 拜拜 拜 回见 下次见 回头见
-稍等 等等 等一下 等下 稍等一下 请稍等 继续 请继续 然后呢 下一个 抱歉 不好意思 对不起 厉害 牛 棒 真棒 太好了 太棒了 不错 很好 非常好 完美 赞 哇 哇塞 真的吗 真的 这样啊 原来如此
-原来是这样 测试 试试 就这样 就这些 没了 先这样 好了 行了 可以了 ok OK 阿里嘎多 三克油 谢 thx
+_PHRASES = """
+thank you|thank you so much|thank you very much|thanks a lot|thanks so much|thanks again|many thanks
+thanks for your help|thanks for the help|thanks for that|much appreciated|appreciate it|i appreciate it|got it
+i see|copy that|makes sense
+that makes sense|sounds good|sounds great|will do|all good|all right|no problem|no worries|you're welcome|hi there
+hello there|hey there|good morning|good afternoon|good evening|good night|bye bye|see you|see ya|see you later|take care
+have a nice day|have a good day|have a great day|uh huh|please continue|go on|go ahead|you there|are you there
+anyone there|one moment|one sec|one second|just a moment|just a second|hold on|wait a moment|please wait|my bad
+excuse me|that works|works for me|that's all|that is all|that's it|nothing else|no thanks|no thank you|not yet
+i don't know|never mind|of course|for sure|that's fine|that's great|that's good|very good|so much|very much|a lot
+for your help|for the help|for that|i understand|understood thanks|ok thanks|okay thanks|great thanks|perfect thanks
 """
-_BARE_YES = frozenset(
-    """
+_ZH = """
+好 好的 好吧 好呀 好哒 好嘞 好滴 好啊 好好 好好好 行 行吧 行的 可以 可以的 可 嗯 嗯嗯 嗯呢 嗯好 恩 恩恩
+哦 哦哦 噢 喔 啊 呃 额 诶 哎 唉 哈 哈哈 哈哈哈 嘿嘿 呵呵 嘻嘻
+谢谢 谢谢你 谢谢您 谢了 谢谢啦 多谢 感谢 非常感谢 十分感谢 太感谢了 辛苦了 辛苦 麻烦了 麻烦你了 麻烦您了
+不客气 不用谢 没事 没事了 没关系 没问题 收到 了解 了解了 明白 明白了 知道了 知道 懂了 清楚 清楚了
+对 对的 对对 对对对 是 是的 是吗 没错 当然 确实 的确 没 没有 没有了 不 不是 不用 不用了 不了 不需要 算了
+随便 都行 都可以 你好 您好 你好啊 嗨 哈喽 哈啰 在 在吗 在么 在不在 在不 有人吗 有人在吗 喂
+早 早安 早上好 上午好 中午好 下午好 晚上好 晚安 再见 拜拜 拜 回见 下次见 回头见
+稍等 等等 等一下 等下 稍等一下 请稍等 继续 请继续 然后呢 下一个 抱歉 不好意思 对不起
+厉害 牛 棒 真棒 太好了 太棒了 不错 很好 非常好 完美 赞 哇 哇塞 真的吗 真的 这样啊 原来如此
+原来是这样 测试 试试 就这样 就这些 没了 先这样 好了 行了 可以了 谢
+"""
+_YES = """
 yes yeah yep yup ya yea aye sure right correct exactly ok okay absolutely definitely indeed true 是 是的 对 对的 对对
 对对对 嗯 嗯嗯 恩 没错 好 好的 可以 行 当然 确实 是啊 对啊 嗯对
-""".split()  # noqa: SIM905
-) | {
+"""
+_BARE_YES = frozenset(_YES.split()) | {
     "of course", "that's right", "that is right", "that's correct", "that is correct", "yes please", "yes it is",
     "yes i am", "yes i do", "i do", "i am", "sure thing", "for sure", "yes that's right", "yes correct",
 }  # fmt: skip
 _BARE_NO = frozenset({"no", "nope", "nah", "no i don't", "no i'm not", "not really"}) | frozenset(
     {"不", "不是", "没有", "没", "不对", "不用", "不是的", "没有的", "不需要"}
 )
-_KEEP = re.compile(r"[^\w\s'?]|_")
+_KEEP = re.compile(r"[^\w\s']|_")
 _SPACES = re.compile(r"\s+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _PIECES = re.compile(r"[,，。.!！;；、~～\n]+")
@@ -69,7 +71,11 @@ _EN_QUESTION = re.compile(
 
 
 def _fillers() -> frozenset[str]:
-    return frozenset(_EN.split()) | frozenset(_PHRASES) | frozenset(_ZH.split())
+    return (
+        frozenset(_EN.split())
+        | frozenset(phrase for line in _PHRASES.split("\n") for phrase in line.split("|") if phrase)
+        | frozenset(_ZH.split())
+    )
 
 
 _FILLERS = _fillers()

@@ -39,3 +39,9 @@ def likeness(one: Shape, other: Shape) -> float:
     if not one.grams or not other.grams:
         return float(one.grams == other.grams)
     return len(one.grams & other.grams) / len(one.grams | other.grams)
+
+
+def is_like(one: Shape, other: Shape, least: float) -> bool:
+    """Whether the likeness is at least `least`. Cheap for most pairs: sets of unlike size cannot be alike."""
+    small, large = sorted((len(one.grams), len(other.grams)))
+    return small >= least * large and likeness(one, other) >= least

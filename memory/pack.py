@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from afterturn.wire import SECTIONS, PackItem, ToConfirm
-from memory.likeness import Shape, likeness, shape
+from memory.likeness import Shape, is_like, shape
 from memory.notes import CONFIRM, HEADINGS, INTRO, note
 from memory.tokens import Counter
 
@@ -103,7 +103,9 @@ def render(items: Sequence[PackItem], *, language: str, to_confirm: Sequence[ToC
 
 def safe_line(text: str) -> str:
     """A text as one line that is neither heading, list, fence nor tag, whatever it holds."""
-    flat = " ".join("".join(ch if _visible(ch) else " " for ch in text).split())
+    if not text.isprintable():
+        text = "".join(ch if _visible(ch) else " " for ch in text)
+    flat = " ".join(text.split())
     flat = _TAG.sub("‹", flat).replace("```", "'''").replace("~~~", "'''")
     mark = _LEADING.match(flat)
     return f"\\{flat}" if mark else flat
@@ -137,7 +139,7 @@ def _without_repeats(items: Sequence[PackItem], policy: PackPolicy) -> list[Pack
         item = items[i]
         own = shape(item.text)
         said = set(item.turn_ids) if item.kind in {"moment", "turn"} else set[str]()
-        if item.id in ids or said & turns or any(likeness(own, other) >= policy.like for other in shapes):
+        if item.id in ids or said & turns or any(is_like(own, other, policy.like) for other in shapes):
             continue
         ids.add(item.id)
         turns |= said

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Self
 from uuid import UUID
 
-from memory.likeness import Shape, likeness, shape
+from memory.likeness import Shape, is_like, shape
 from schemas.indexing import Hit
 
 Interval = tuple[datetime, datetime]
@@ -237,4 +237,4 @@ def _scaled(values: Sequence[float | None], *, constant: float = 1.0) -> list[fl
 
 def _repeats(one: Candidate, own: Shape, other: Candidate, of: Shape, policy: RankPolicy) -> bool:
     same_slot = one.slot is not None and one.slot == other.slot
-    return not same_slot and one.kind == other.kind and likeness(own, of) >= policy.like
+    return not same_slot and one.kind == other.kind and is_like(own, of, policy.like)

@@ -19,6 +19,7 @@ from schemas.indexing import Hit
 
 MAX_PROFILE = 40
 MAX_MOMENTS = 50
+MAX_SEARCHED = 70
 TAIL_CHARS = 4_000
 # The profile is shown whether or not an index answered: then the words that a fact shares with the question decide.
 PROFILE_COVERAGE = 0.6
@@ -122,7 +123,7 @@ def _searched(found: Found, question: Question) -> list[PackItem]:
     ranked = rank(
         [_with_hit(one, found) for one in pool], now=question.now, prefer=question.prefer, policy=question.policy
     )
-    kept = diversify(ranked, limit=len(ranked), policy=question.policy)
+    kept = diversify(ranked, limit=MAX_SEARCHED, policy=question.policy)
     items: list[PackItem] = []
     for one in kept:
         one_id = one.candidate.id

@@ -55,6 +55,7 @@ class Broker:
         self.folder = Path(tempfile.mkdtemp(prefix="at-"))
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.socket_url = f"redis+socket://{self.folder}/s.sock?virtual_host=0"
         self.process: subprocess.Popen[bytes] | None = None
         self.client = redis.Redis(port=self.port, socket_timeout=5)
 
@@ -63,6 +64,7 @@ class Broker:
             [
                 server_binary(),
                 *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""),
+                *("--unixsocket", str(self.folder / "s.sock")),
                 *("--appendonly", "yes", "--maxmemory-policy", "noeviction"),
             ],
             stdout=subprocess.DEVNULL,

@@ -23,31 +23,58 @@ _EN_KEYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for key, pattern in (
         ("allergy", r"\ballerg(?:y|ies|ic)\b"),
         ("diet", r"\b(?:diet|dietary|vegetarian or|vegan or)\b"),
-        ("name", r"\b(?:what(?:'s| is)(?: your)? (?:full |first )?name|your name(?:,| please|\?)|who am i "
-r"(?:speaking|talking|chatting) (?:to|with)|what (?:should|can|do|may) i call you|how "
-r"(?:should|may) i address you|have your name)"),
+        (
+            "name",
+            r"\b(?:what(?:'s| is)(?: your)? (?:full |first )?name|your name(?:,| please|\?)|who am i "
+            r"(?:speaking|talking|chatting) (?:to|with)|what (?:should|can|do|may) i call you|how "
+            r"(?:should|may) i address you|have your name)",
+        ),
         ("age", r"\bhow old are you|your age\b"),
-        ("company", r"\b(?:where do you work|who do you work for|which (?:company|employer)|what company|your "
-r"(?:employer|company)|where are you employed)\b"),
-        ("job", r"\b(?:what do you do(?: for (?:a living|work))?|your (?:job|occupation|profession|role|job "
-r"title)|what(?:'s| is) your line of work|what kind of work)\b"),
-        ("city", r"\b(?:where (?:do you live|are you (?:based|located|living))|(?:which|what) (?:city|town)"
-r"|your (?:city|home city|location))\b"),
-        ("contact", r"\b(?:how (?:should|can|would you like|do you (?:want|prefer)|would you "
-r"prefer)[^?]*(?:contact|reach|update|notif|hear)|(?:preferred|best) (?:contact|channel"
-r"|way)[^?]*|email or (?:phone|text|sms|call)|phone or (?:email|text)|text or (?:email|call))"),
+        (
+            "company",
+            r"\b(?:where do you work|who do you work for|which (?:company|employer)|what company|your "
+            r"(?:employer|company)|where are you employed)\b",
+        ),
+        (
+            "job",
+            r"\b(?:what do you do(?: for (?:a living|work))?|your (?:job|occupation|profession|role|job "
+            r"title)|what(?:'s| is) your line of work|what kind of work)\b",
+        ),
+        (
+            "city",
+            r"\b(?:where (?:do you live|are you (?:based|located|living))|(?:which|what) (?:city|town)"
+            r"|your (?:city|home city|location))\b",
+        ),
+        (
+            "contact",
+            r"\b(?:how (?:should|can|would you like|do you (?:want|prefer)|would you "
+            r"prefer)[^?]*(?:contact|reach|update|notif|hear)|(?:preferred|best) (?:contact|channel"
+            r"|way)[^?]*|email or (?:phone|text|sms|call)|phone or (?:email|text)|text or (?:email|call))",
+        ),
         ("language", r"\b(?:which|what) language\b"),
-        ("budget", r"\b(?:budget|how much (?:do you want|would you like|are you (?:willing|looking|planning)|can "
-r"you)[^?]*(?:spend|pay)|price range)\b"),
-        ("avoid", r"\b(?:anything (?:you|that you) (?:don't|do not|can't|cannot|avoid)[^?]*(?:eat|drink)?"
-r"|foods? (?:you|to) avoid|(?:don't|can't) you eat)\b"),
-        ("likes", r"\b(?:what(?:'s| is| are) your (?:favou?rite|hobb)|your hobbies|what (?:kind|type|sort) of "
-r"[a-z ]+ do you (?:like|enjoy|prefer)|what do you (?:like|enjoy)|do you (?:like|enjoy"
-r"|prefer))\b"),
-        ("need", r"\bwhat (?:are you (?:looking for|shopping for)|(?:product|item|model) (?:are|do) you|would "
-r"you like to (?:buy|order))\b"),
+        (
+            "budget",
+            r"\b(?:budget|how much (?:do you want|would you like|are you (?:willing|looking|planning)|can "
+            r"you)[^?]*(?:spend|pay)|price range)\b",
+        ),
+        (
+            "avoid",
+            r"\b(?:anything (?:you|that you) (?:don't|do not|can't|cannot|avoid)[^?]*(?:eat|drink)?"
+            r"|foods? (?:you|to) avoid|(?:don't|can't) you eat)\b",
+        ),
+        (
+            "likes",
+            r"\b(?:what(?:'s| is| are) your (?:favou?rite|hobb)|your hobbies|what (?:kind|type|sort) of "
+            r"[a-z ]+ do you (?:like|enjoy|prefer)|what do you (?:like|enjoy)|do you (?:like|enjoy"
+            r"|prefer))\b",
+        ),
+        (
+            "need",
+            r"\bwhat (?:are you (?:looking for|shopping for)|(?:product|item|model) (?:are|do) you|would "
+            r"you like to (?:buy|order))\b",
+        ),
     )
-)  # fmt: skip
+)
 _ZH_KEYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (key, re.compile(pattern))
     for key, pattern in (
@@ -88,7 +115,6 @@ _REPLY_LEAD = re.compile(
     re.IGNORECASE,
 )
 _SURE_LEAD = re.compile(r"\b(?:think|probably|maybe|perhaps|not sure)\b|可能|也许|大概是?(?!\d)", re.IGNORECASE)
-_YES_LEAD = re.compile(r"^(?:yes|yeah|yep|yup|right|correct|是的?|对的?|嗯+)[\s,，.。!！]+", re.IGNORECASE)
 _SWAPS = (
     (re.compile(r"\b(?:are|were) you\b", re.IGNORECASE), "I am"),
     (re.compile(r"\byou're\b", re.IGNORECASE), "I'm"),
@@ -191,12 +217,6 @@ def confirmed(question: Piece, extract: Extract) -> list[Finding]:
         for found in extract(statement)
         if found.key not in {"need", "budget", "other", "constraint"} and found.value in question.text
     ]
-
-
-def after_yes(reply: str) -> str:
-    """A reply without the yes before it."""
-    match = _YES_LEAD.match(reply)
-    return reply[match.end() :] if match else reply
 
 
 def _values(key: str, rest: Piece, language: str) -> Iterator[tuple[str, Piece]]:

@@ -11,6 +11,12 @@ from llm.rules.taste_en import each_taste
 from memory.codes import DIET, code_of
 from schemas.drafts import Polarity
 
+_MY_ALLERGY = re.compile(
+    r"my\s+(?:(?:severe|bad|mild|serious|known)\s+)?(?P<v>[a-z]+(?:\s[a-z]+)?)\s+allergy\b"
+    r"|my\s+allerg(?:y|ies)\s+(?:is|are|include)\s*:?\s*|allerg(?:y|ies)\s*:\s*",
+    re.IGNORECASE,
+)
+_KINDS = frozenset({"food", "seasonal", "skin", "severe", "old", "childhood", "drug", "bad"})
 _HAS = re.compile(r"have|has|got", re.IGNORECASE)
 _ALLERGY_OPS: dict[str, Polarity] = {"holds": "+", "not": "-", "over": "retract", "was": "past"}
 _ALLERGIC = re.compile(
@@ -48,18 +54,47 @@ _DIET = re.compile(
     re.IGNORECASE,
 )
 _SPECIALS = (
-    ("pregnancy", re.compile(r"(?:(?:\d+|[a-z]+)\s+(?:weeks|months)\s+)?(?P<v>pregnant)\b|(?P<w>expecting a baby)\b", re.IGNORECASE)),
-    ("religion", re.compile(r"(?:an?\s+)?(?:(?:practising|practicing|devout|observant|strict|orthodox)\s+)?(?P<v>muslim"
-r"|christian|catholic|protestant|jewish|jew|buddhist|hindu|sikh|atheist|agnostic"
-r"|mormon)\b(?=\s*(?:$|[,.;!]|and\b|so\b|but\b))", re.IGNORECASE)),
-    ("orientation", re.compile(r"(?:an?\s+)?(?P<v>gay|lesbian|bisexual|queer|asexual|pansexual)\b(?=\s*(?:$|[,.;!]|and\b"
-r"|man\b|woman\b|so\b|but\b))", re.IGNORECASE)),
-    ("health", re.compile(r"(?:an?\s+)?(?:(?:type (?:1|2|one|two))\s+)?(?P<v>diabetic|asthmatic|epileptic|autistic"
-r"|dyslexic|hiv[- ]positive|coeliac|celiac|bipolar|anaemic|anemic)\b", re.IGNORECASE)),
+    (
+        "pregnancy",
+        re.compile(
+            r"(?:(?:\d+|[a-z]+)\s+(?:weeks|months)\s+)?(?P<v>pregnant)\b|(?P<w>expecting a baby)\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "religion",
+        re.compile(
+            r"(?:an?\s+)?(?:(?:practising|practicing|devout|observant|strict|orthodox)\s+)?(?P<v>muslim"
+            r"|christian|catholic|protestant|jewish|jew|buddhist|hindu|sikh|atheist|agnostic"
+            r"|mormon)\b(?=\s*(?:$|[,.;!]|and\b|so\b|but\b))",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "orientation",
+        re.compile(
+            r"(?:an?\s+)?(?P<v>gay|lesbian|bisexual|queer|asexual|pansexual)\b(?=\s*(?:$|[,.;!]|and\b"
+            r"|man\b|woman\b|so\b|but\b))",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "health",
+        re.compile(
+            r"(?:an?\s+)?(?:(?:type (?:1|2|one|two))\s+)?(?P<v>diabetic|asthmatic|epileptic|autistic"
+            r"|dyslexic|hiv[- ]positive|coeliac|celiac|bipolar|anaemic|anemic)\b",
+            re.IGNORECASE,
+        ),
+    ),
     ("union", re.compile(r"an?\s+(?P<v>(?:trade[- ])?union member)\b", re.IGNORECASE)),
-    ("politics", re.compile(r"an?\s+(?:(?:registered|lifelong|staunch)\s+)?(?P<v>democrat|republican|socialist|communist"
-r"|libertarian|conservative voter|labour voter|(?:member of the [A-Z][a-z]+ Party))\b", re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "politics",
+        re.compile(
+            r"an?\s+(?:(?:registered|lifelong|staunch)\s+)?(?P<v>democrat|republican|socialist|communist"
+            r"|libertarian|conservative voter|labour voter|(?:member of the [A-Z][a-z]+ Party))\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
 _ILL = re.compile(
     r"(?:have|has|suffer from|suffers from|was diagnosed with|diagnosed with|got diagnosed with"
     r"|live with|lives with|living with)\s+(?:(?:severe|chronic|mild|bad|type (?:1|2|one"
@@ -77,6 +112,7 @@ def find(clause: Clause) -> Iterator[Finding]:
     if clause.hedged:
         return
     yield from _diet_here(clause)
+    yield from _listed(clause)
     if clause.subject:
         yield from list(_allergies(clause)) or list(_diet(clause)) or list(_special(clause))
 
@@ -96,6 +132,17 @@ def _allergies(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "allergy", part(body, match, "v"), "+", end=body.start + match.end())
     elif match := _OUTGREW.match(body.text):
         yield stated(clause, "allergy", part(body, match, "v"), "retract", end=body.start + match.end())
+
+
+def _listed(clause: Clause) -> Iterator[Finding]:
+    """`My allergies are dust and mold`, `my peanut allergy`."""
+    match = _MY_ALLERGY.match(clause.whole.text)
+    if match is None or clause.subject:
+        return
+    if match["v"] is None:
+        yield from each_taste(clause, "allergy", clause.whole.tail(match.end()), "+")
+    elif match["v"].lower() not in _KINDS:
+        yield stated(clause, "allergy", part(clause.whole, match, "v"), "+", end=clause.start + match.end())
 
 
 def _end(clause: Clause, op: Polarity) -> int | None:

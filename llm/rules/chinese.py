@@ -21,8 +21,8 @@ def findings(text: str) -> list[Finding]:
         body = list(body_zh.find(clause))
         # "I prefer email" is a channel and "I'm vegan" a diet: neither is a taste, and a standing order is no need.
         about = any(finding.key in {"contact", "language"} for finding in reached)
-        tastes = [] if about or body else taste_zh.find(clause)
-        needs = [] if reached else needs_zh.find(clause)
+        tastes = () if about or body else taste_zh.find(clause)
+        needs = () if reached else needs_zh.find(clause)
         identity = (*identity_zh.find(clause), *home_zh.find(clause), *work_zh.find(clause))
         found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs)]
     found += needs_zh.find_budgets(parts, found)

@@ -26,6 +26,7 @@ _FIRST = re.compile(
     r"^(?:我(?!们|家|国|的)|本人|咱(?!们)|俺|我本人|我自己|我个人|人家我)(?:本人|自己|个人|呢|这边|这个人|啊|嘛|呀)?"
 )
 _WE = re.compile(r"^(?:我们(?:一?家(?:人)?)?|我家|咱们|全家)")
+_WE_LIVE = re.compile(r"(?:现在|目前|都|一直|刚|已经|上个?月|去年)*(?:住|搬|从[^，]{2,8}搬|在[^，]*(?:定居|生活))")
 _MINE = re.compile(r"^我的")
 _OTHER = re.compile(
     r"^(?:你|您|他|她|它|TA|ta|大家|别人|有人|谁|这|那|客服|老师|医生|同事|朋友|老板|网友|人们"
@@ -97,7 +98,8 @@ PAST = re.compile(
 class Clause:
     """One clause. `body` follows the subject, which is "user", a kin word, or "" (something else).
 
-    `piece` is the clause with the words that lead it in. `dropped`: the subject was left out and taken over from before, or from nobody (`first` in the turn).
+    `piece` is the clause with the words that lead it in.
+    `dropped`: the subject was left out and taken over from before, or from nobody (first in the turn).
     """
 
     whole: Piece
@@ -168,8 +170,8 @@ def _clause(piece: Piece, previous: str, last_kin: str, sentence: str) -> Clause
     if timed := _WHEN.match(body.text):
         body = body.tail(timed.end()).stripped()
     return Clause(
-        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, dropped=dropped,
-        hedged=_HEDGED.search(rest.text) is not None or _PAST_NOW.search(rest.text) is not None, named=named, sentence=sentence,
+        whole=rest, piece=piece, subject=subject, body=body, start=rest.start, dropped=dropped, named=named,
+        hedged=_HEDGED.search(rest.text) is not None or _PAST_NOW.search(rest.text) is not None, sentence=sentence,
     )  # fmt: skip
 
 
@@ -182,16 +184,8 @@ def _subject(rest: Piece, previous: str, last_kin: str) -> tuple[str, str | None
     if _MINE.match(rest.text):
         return USER, None, rest, False
     if we := _WE.match(rest.text):
-        return (
-            (USER, None, rest.tail(we.end()).stripped(), True)
-            if re.match(
-                r"(?:现在|目前|都|一直|刚|已经|上个?月|去年)*(?:住|搬|从[^，]{2,8}搬|在[^，]*(?:定居|生活))",
-                rest.text[we.end() :],
-            )
-            else ("", None, rest, False)
-        )
+        moved = _WE_LIVE.match(rest.text, we.end()) is not None
+        return (USER, None, rest.tail(we.end()).stripped(), True) if moved else ("", None, rest, False)
     if _THEY.match(rest.text):
         return last_kin, None, rest.tail(1).stripped(), False
-    if _OTHER.match(rest.text):
-        return "", None, rest, False
-    return previous, None, rest, True
+    return ("", None, rest, False) if _OTHER.match(rest.text) else (previous, None, rest, True)

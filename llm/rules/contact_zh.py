@@ -90,7 +90,6 @@ def find(clause: Clause) -> Iterator[Finding]:
 
 
 def _contact(clause: Clause) -> Iterator[Finding]:
-    text = clause.whole.text
     if _MOMENTARY.search(clause.sentence):
         return
     inner = clause.body if clause.subject == USER and not clause.dropped else clause.whole

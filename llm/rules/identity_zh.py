@@ -68,9 +68,10 @@ def _name(clause: Clause) -> Iterator[Finding]:
 def _own_name(whole: Piece) -> Piece | None:
     text = whole.text
     match = _NAME.match(text)
-    if match and not (match[0].rstrip().endswith("是") and not re.search(r"名|姓", match[0])):
-        if found := values.person(whole.tail(match.end()), sure="名字" in match[0] or "昵称" in match[0]):
-            return found
+    labelled = match is not None and re.search(r"名|姓|昵称", match[0]) is not None
+    if match and (labelled or not match[0].rstrip().endswith("是")):
+        sure = "名字" in match[0] or "昵称" in match[0]
+        return values.person(whole.tail(match.end()), sure=sure)
     if (match := _CALL_ME.search(text)) and not re.search(r"别|不要|不用", match[0]):
         return values.person(whole.tail(match.end()), sure=True)
     if match := _I_AM.match(text):

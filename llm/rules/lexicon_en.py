@@ -73,7 +73,8 @@ JOBS = _words(
 """Head nouns: a longer title counts when it ends with one of them."""
 
 NOT_JOBS = _words(
-    "bad driver|good cook|great cook|terrible cook|decent cook|good driver|slow driver|careful "
+    "administrator|bad driver|system owner|good cook|great cook|terrible cook|decent cook|good "
+    "driver|slow driver|careful "
     "driver|bad cook|your agent|real estate buyer"
     "|first-time buyer|buyer|home cook|role model|good student|big buyer|returning buyer|guard"
     "|model|perfect student|bad singer|good dancer"

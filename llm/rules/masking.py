@@ -32,7 +32,8 @@ _VOICES = (
         r"(?:this|the grammar|my)|summari[sz]e (?:this|the)"
         r"|how (?:do|would|can) (?:you|i|one) say|example sentence|grammar|role-?play|pretend|act as"
         r"|you are now|in character"
-        r"|(?:write|draft|compose|create|generate|make up)\s+(?:me\s+|us\s+)?(?:an?|the|some|another"
+        r"|(?:write(?!\s+to\s+(?:me|us)\b)|draft|compose|create|generate|make up)\s+(?:me\s+"
+        r"|us\s+)?(?:an?|the|some|another"
         r"|my)?\s*(?:[a-z'-]+\s+){0,4}"
         r"(?:story|poem|song|lyrics|essay|letter|email|e-mail|script|dialogue|monologue|joke|tweet"
         r"|post|bio|review|speech|text|message|paragraph|sentence|scene|persona|character|cover "
@@ -46,7 +47,8 @@ _VOICES = (
         r"|段子|人设|检讨|日记|情书)"
     ),
 )
-_PASTED = re.compile(r"^\s*(?:From|Sent|To|Subject|发件人|收件人|主题)\s*[:：].*$", re.MULTILINE)
+_GAP = re.compile(r" {3,}")
+_PASTED = re.compile(r"^[ ]*(?:From|Sent|To|Subject|发件人|收件人|主题) ?[:：].*$", re.MULTILINE)
 
 
 def masked(text: str) -> str:
@@ -58,7 +60,8 @@ def masked(text: str) -> str:
     if starts:
         start = min(starts)
         same = same[:start] + re.sub(r"[^\n]", " ", same[start:])
-    return same
+    # A long gap ends a sentence; it also keeps every pattern with optional spaces in it linear.
+    return _GAP.sub(lambda gap: "\n" * len(gap[0]), same)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from llm.rules import values_en as values
 from llm.rules.clauses_en import Clause
 from llm.rules.finding import USER, Finding
+from llm.rules.words import words
 from memory.amounts import find_amounts
 
 _NEED = re.compile(
@@ -34,7 +35,7 @@ _NEED_START = re.compile(
     re.IGNORECASE,
 )
 _NEED_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|please|asap|that (?:is"
+    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|too|as well|please|asap|that (?:is"
     r"|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow"
     r"|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be"
     r"|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know"
@@ -74,7 +75,10 @@ _BUDGET_OBJECT = re.compile(
     re.IGNORECASE,
 )
 _OBJECT_BUDGET = re.compile(r"\b(?:my|the|our)\s+(?P<o>[a-z]+(?:\s[a-z]+)?)\s+budget\b", re.IGNORECASE)
-_PLAIN_BUDGET = frozenset(["total", "overall", "maximum", "max", "monthly", "whole", "entire", "rough", "current", "new", "actual", "full", "approximate", "tight", "small", "limited", "it", "them", "this", "that", "everything", "all", "now", "me", "us", "myself"])  # fmt: skip
+_PLAIN_BUDGET = words(
+    "total overall maximum max monthly whole entire rough current new actual full approximate tight small "
+    "limited it them this that everything all now me us myself"
+)
 _REMEMBER = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|and|also|so|btw|oh|by the way)[,!\s]+)*(?:please\s+|pls\s+|can "
     r"you\s+(?:please\s+)?|could you\s+(?:please\s+)?|(?:i\s+)?(?:want|need)\s+you\s+to\s+)?"
@@ -167,8 +171,8 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
         start = _ceiling_start(text, amount.start)
         named = _budget_object(text) or (needed[-1].object if needed else None)
         yield Finding(
-            key="budget", value=text[start : amount.end], op="+", start=clause.start, end=max(clause.start + amount.end, clause.whole.end),
-            object=named, rule="en.budget",
+            key="budget", value=text[start : amount.end], op="+",
+            start=clause.start, end=max(clause.start + amount.end, clause.whole.end), object=named, rule="en.budget",
         )  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def find(clause: Clause) -> Iterator[Finding]:
     region = re.match(r"[\u4e00-\u9fffA-Za-z0-9 +.-]{2,24}", rest.text)
     if region is None:
         return
-    value = re.sub(r"(?:了|吧|呢|啊|哈|哦|呀|，.*)$", "", region[0])
+    value = re.sub(r"^个(?=.)|(?:了|吧|呢|啊|哈|哦|呀|，.*)$", "", region[0])
     value = re.sub(
         r"^(?:一?个|一?[台部款双副])?[\d一二两三四五六七八九十百千万]+(?:块钱?|元)?(?:左右|以内|上下|以下|出头)的",
         "",
@@ -138,8 +138,8 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
         amount = amounts[-1]
         named = _budget_object(text) or (needed[-1].object if needed else None)
         yield Finding(
-            key="budget", value=text[amount.start : amount.end], op="+", start=clause.start, end=clause.start + max(amount.end, len(text)),
-            object=named, rule="zh.budget",
+            key="budget", value=text[amount.start : amount.end], op="+",
+            start=clause.start, end=clause.start + max(amount.end, len(text)), object=named, rule="zh.budget",
         )  # fmt: skip
 
 

@@ -15,15 +15,19 @@ from memory.registry import REGISTRY, canonical
 
 _MAX_PAYLOAD = 20_000
 _MAX_FACTS = 20
-_FIELDS: dict[str, str] = {
-    **dict.fromkeys(("order_status", "orderstatus", "订单状态"), "order_status"),
-    **dict.fromkeys(("stock", "in_stock", "inventory", "stock_level", "quantity_available", "库存"), "stock"),
-    **dict.fromkeys(("balance", "account_balance", "余额"), "balance"),
-    **dict.fromkeys(("parcel", "parcel_location", "tracking_status", "shipment_status", "parcel_status", "current_location", "包裹位置", "物流状态"), "parcel"),
-    **dict.fromkeys(("purchase_date", "purchased_at", "order_date", "ordered_at", "bought_at", "购买日期", "下单日期", "购买时间"), "purchase_date"),
-    **dict.fromkeys(("exchange_number", "exchange_id", "exchange_no", "rma", "rma_number", "return_number", "换货单号", "退换单号"), "exchange_number"),
-    **dict.fromkeys(("past_approval", "approval", "approved_by", "manual_approval", "人工批准"), "past_approval"),
-}  # fmt: skip
+_NAMED: tuple[tuple[str, str], ...] = (
+    ("order_status", "order_status orderstatus 订单状态"),
+    ("stock", "stock in_stock inventory stock_level quantity_available 库存"),
+    ("balance", "balance account_balance 余额"),
+    (
+        "parcel",
+        "parcel parcel_location tracking_status shipment_status parcel_status current_location 包裹位置 物流状态",
+    ),
+    ("purchase_date", "purchase_date purchased_at order_date ordered_at bought_at 购买日期 下单日期 购买时间"),
+    ("exchange_number", "exchange_number exchange_id exchange_no rma rma_number return_number 换货单号 退换单号"),
+    ("past_approval", "past_approval approval approved_by manual_approval 人工批准"),
+)
+_FIELDS = {field: key for key, names in _NAMED for field in names.split()}
 _STATUS = frozenset({"status", "state", "状态"})
 _IDS: dict[str, str] = {
     **dict.fromkeys(("order", "order_id", "order_no", "order_number", "orderid", "订单", "订单号"), "order"),
@@ -86,7 +90,11 @@ def _fact(key: str, value: str, field: str, ids: dict[str, str], payload: str) -
     if place is None:
         return
     kind = _KIND.get(key, "order")
-    about = ids.get(kind) or ids.get("order") or ids.get("product")
+    about = (
+        ids.get(kind)
+        or (ids.get("order") if kind == "parcel" else None)
+        or (ids.get("product") if kind == "order" else None)
+    )
     # The subject is the thing itself: what a tool reports is never a fact about the speaker.
     yield Finding(
         key=key,

@@ -33,32 +33,68 @@ _TAGS: tuple[tuple[str, str, str], ...] = (
     ("invoice", "发票", r"\binvoices?\b|\breceipt\b|发票"),
     ("billing", "账单", r"\b(?:bill(?:ing)?|charged?|payment|paid)\b|账单|扣款|支付|付款"),
     ("account", "账号", r"\b(?:account|login|log in|password|sign in)\b|账号|账户|登录|密码"),
-    ("defect", "故障", r"\b(?:broken|defect(?:ive)?|noise|noisy|crash(?:es|ed)?|bug|error|doesn't work|not working)\b"
-r"|故障|杂音|坏了|报错|崩溃|用不了"),
+    (
+        "defect",
+        "故障",
+        r"\b(?:broken|defect(?:ive)?|noise|noisy|crash(?:es|ed)?|bug|error|doesn't work|not working)\b"
+        r"|故障|杂音|坏了|报错|崩溃|用不了",
+    ),
     ("warranty", "保修", r"\bwarrant(?:y|ies)\b|\brepair(?:ed|s)?\b|保修|维修"),
     ("price", "价格", r"\b(?:price|discount|coupon|voucher|budget)\b|价格|优惠|折扣|预算|补偿券"),
     ("booking", "预订", r"\b(?:book(?:ing|ed)?|reserv(?:e|ation)|appointment)\b|预订|预约|订票"),
     ("travel", "旅行", r"\b(?:flight|hotel|trip|travel(?:ling|ing)?|vacation|holiday)\b|航班|机票|酒店|旅行|旅游"),
     ("food", "饮食", r"\b(?:restaurant|recipe|dinner|lunch|meal|food|allerg(?:y|ic|ies))\b|餐厅|吃饭|菜|过敏|忌口"),
     ("work", "工作", r"\b(?:job|work(?:s|ing)?|meeting|project|colleague|deadline)\b|工作|上班|会议|项目|同事"),
-    ("family", "家人", r"\bmy (?:wife|husband|son|daughter|mother|father|mom|dad|kids?|sister|brother|family)\b"
-r"|我(?:的)?(?:老婆|老公|妈妈?|爸爸?|儿子|女儿|孩子|家人)"),
+    (
+        "family",
+        "家人",
+        r"\bmy (?:wife|husband|son|daughter|mother|father|mom|dad|kids?|sister|brother|family)\b"
+        r"|我(?:的)?(?:老婆|老公|妈妈?|爸爸?|儿子|女儿|孩子|家人)",
+    ),
     ("health", "健康", r"\b(?:doctor|hospital|medicine|therapy|sick)\b|医生|医院|生病|体检"),
     ("home", "住家", r"\b(?:moved|moving|apartment|flat|house|rent)\b|搬家|搬到|租房|装修"),
-)  # fmt: skip
+)
 _COMPILED = tuple((en, zh, re.compile(pattern, re.IGNORECASE)) for en, zh, pattern in _TAGS)
 _ENTITIES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("order", re.compile(r"(?:\border(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|订单(?:号|编号)?(?:是|为|："
-r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{2,20})", re.IGNORECASE)),
-    ("ticket", re.compile(r"(?:\b(?:ticket|case)(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|工单(?:号)?(?:是|为|："
-r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{0,20})", re.IGNORECASE)),
-    ("exchange", re.compile(r"(?:\b(?:exchange|rma|return)\s+(?:number|no\.?|id)?\s*[#:]?\s*|(?:换货|退货)单号?(?:是|为|："
-r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{1,4}-?\d[\w-]{1,20})", re.IGNORECASE)),
-    ("product", re.compile(r"(?<![\w-])(?P<v>(?:[A-Z][A-Za-z]+\s)?(?:[A-Z]{2,6}-?\d{1,5}[A-Z]{0,3}"
-r"|[A-Z][a-z]?[A-Za-z]+\s\d{1,4}(?:\s(?:Pro|Max|Plus|Ultra|Mini|Air))*))(?![\w-])")),
-    ("amount", re.compile(r"(?P<v>(?:[$€£¥￥]|(?:USD|EUR|CNY|RMB|GBP)\s?)\d[\d,]*(?:\.\d{1,2})?(?:k|万)?"
-r"|\d[\d,]*(?:\.\d{1,2})?\s?(?:万元|元|块钱|美元|欧元|dollars|euros|pounds|yuan))")),
-)  # fmt: skip
+    (
+        "order",
+        re.compile(
+            r"(?:\border(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|订单(?:号|编号)?(?:是|为|："
+            r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{2,20})",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "ticket",
+        re.compile(
+            r"(?:\b(?:ticket|case)(?:\s+(?:number|no\.?|id))?\s*[#:]?\s*|工单(?:号)?(?:是|为|："
+            r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{0,4}-?\d[\w-]{0,20})",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "exchange",
+        re.compile(
+            r"(?:\b(?:exchange|rma|return)\s+(?:number|no\.?|id)?\s*[#:]?\s*|(?:换货|退货)单号?(?:是|为|："
+            r"|:)?\s*#?)(?P<v>(?=[A-Z-]*\d)[A-Z]{1,4}-?\d[\w-]{1,20})",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "product",
+        re.compile(
+            r"(?<![A-Za-z0-9-])(?P<v>(?:[A-Z][A-Za-z]+\s)?(?:[A-Z]{2,6}-?\d{1,5}[A-Z]{0,3}"
+            r"|[A-Z][a-z]?[A-Za-z]+\s\d{1,4}(?:\s(?:Pro|Max|Plus|Ultra|Mini|Air))*))(?![A-Za-z0-9-])"
+        ),
+    ),
+    (
+        "amount",
+        re.compile(
+            r"(?P<v>(?:[$€£¥￥]|(?:USD|EUR|CNY|RMB|GBP)\s?)\d[\d,]{0,15}(?:\.\d{1,2})?(?:k|万)?"
+            r"|(?<![\d,.])\d[\d,]{0,15}(?:\.\d{1,2})?\s?(?:万元|元|块钱|美元|欧元|dollars|euros|pounds|yuan))"
+        ),
+    ),
+)
 _NOT_PRODUCT = re.compile(
     r"^(?:UTC|GMT|COVID|January|February|March|April|May|June|July|August|September|October"
     r"|November|December|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Monday|Tuesday|Wednesday|Thursday|Friday"
@@ -95,20 +131,24 @@ def summary_of(turns: Sequence[TurnView], *, volatile: bool) -> str:
     if asks(turns[first - 1]) if first else False:
         question = _shorten(_last_sentence(turns[first - 1].content))
         lines = [f"助手问：{question}" if zh else f"The assistant asked: {question}", *lines]
-    last = _last_state(turns, first)
-    if last is not None:
-        lines.append(_line(turns[last], zh, first=False) + (_as_of(turns[last], zh) if volatile else ""))
+    for number in _later(turns, first):
+        told = turns[number].role != "user" and volatile
+        lines.append(_line(turns[number], zh, first=False) + (_as_of(turns[number], zh) if told else ""))
     return "\n".join(lines)
 
 
-def _last_state(turns: Sequence[TurnView], first: int) -> int | None:
-    for number in range(len(turns) - 1, first, -1):
-        turn = turns[number]
-        if turn.role in {"user", "staff"} and is_informative(turn, turns[number - 1]):
-            return number
-        if turn.role == "assistant" and not asks(turn) and _AGREED.search(turn.content):
-            return number
-    return None
+def _later(turns: Sequence[TurnView], first: int) -> list[int]:
+    """The last thing that was agreed or done, and the last thing that the user said, in order."""
+    after = range(len(turns) - 1, first, -1)
+    agreed = (n for n in after if _is_agreed(turns[n]))
+    said = (n for n in after if turns[n].role == "user" and is_informative(turns[n], turns[n - 1]))
+    return sorted({number for found in (agreed, said) if (number := next(found, None)) is not None})
+
+
+def _is_agreed(turn: TurnView) -> bool:
+    if turn.role == "staff":
+        return is_informative(turn)
+    return turn.role == "assistant" and not asks(turn) and _AGREED.search(turn.content) is not None
 
 
 def _line(turn: TurnView, zh: bool, *, first: bool) -> str:
@@ -183,12 +223,16 @@ def entities_of(turns: Sequence[TurnView], findings: Sequence[Finding]) -> list[
             continue
         for kind, pattern in _ENTITIES:
             for match in pattern.finditer(turn.content[:8_000]):
-                name = match["v"].strip()
-                if kind != "product" or not (
-                    _NOT_PRODUCT.match(name) or any(name.endswith(known) for known, _ in found)
-                ):
+                name = _product(match["v"].strip()) if kind == "product" else match["v"].strip()
+                if name and not (kind == "product" and any(name.endswith(known) for known, _ in found)):
                     _keep(found, name, kind)
     return list(found.values())[:_MAX_ENTITIES]
+
+
+def _product(name: str) -> str:
+    """`My BT-500` is BT-500, `May 2024` is nothing."""
+    bare = name.split(" ", 1)[1] if _NOT_PRODUCT.match(name) and " " in name else name
+    return "" if _NOT_PRODUCT.match(bare) or bare.isdigit() else bare
 
 
 def _keep(found: dict[tuple[str, str], EntityDraft], name: str, kind: str) -> None:

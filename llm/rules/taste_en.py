@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from llm.rules import values_en as values
 from llm.rules.clauses_en import Clause
 from llm.rules.finding import USER, Finding, Piece, part, stated
+from llm.rules.words import words
 from schemas.drafts import Polarity
 
 _WE = re.compile(r"we\b", re.IGNORECASE)
@@ -36,6 +37,7 @@ _LOVER = re.compile(
     re.IGNORECASE,
 )
 _CONSUME = r"(?:eat(?:s|ing)?|drink(?:s|ing)?|ate|drank|consum(?:e|es|ing)|touch(?:ing)?|have|having|do|doing)"
+_ATE = re.compile(r"(?:eat|drink|smoke)\s+", re.IGNORECASE)
 _CONSUMING = re.compile(rf"(?:{_CONSUME}|play|watch|smoke|listen to)\s+", re.IGNORECASE)
 _EAT = re.compile(
     r"(?:eat|eats|drink|drinks|consume|consumes|wear|wears|touch|use)\s+(?!out\b|in\b|at\b|up\b|from\b)", re.IGNORECASE
@@ -97,7 +99,11 @@ _USE = re.compile(
     r"uses?\s+(?:an?\s+|my\s+)?(?P<v>[A-Z][\w+#.-]*(?:\s+[A-Z0-9][\w+#.-]*){0,4})(?=\s*(?:$|[,.;]"
     r"|for\b|at\b|every\b|as\b|daily\b|on\b|and\b|with\b|most\b))"
 )
-_NOT_LOVED = frozenset(["morning", "night", "nice", "good", "bad", "people", "private", "busy", "patient", "shy", "quiet", "religious", "creative", "calm", "funny", "happy", "big", "huge", "different", "kind", "new", "honest", "positive", "real", "family", "old", "great", "young", "practical", "visual", "detail", "details", "evening", "social", "outgoing", "spiritual", "simple"])  # fmt: skip
+_NOT_LOVED = words(
+    "morning night nice good bad people private busy patient shy quiet religious creative calm funny "
+    "happy big huge different kind new honest positive real family old great young practical visual "
+    "detail details evening social outgoing spiritual simple"
+)
 
 
 def find(clause: Clause) -> Iterator[Finding]:
@@ -135,7 +141,7 @@ def _liking(clause: Clause) -> Iterator[Finding]:
         if match := _LIKE.match(body.text) or _CONSUMING.match(body.text):
             yield from each_taste(clause, "likes", body.tail(match.end()), "retract", end=clause.whole.end)
     elif clause.state == "was":
-        if match := _LIKE.match(body.text) or _CONSUMING.match(body.text):
+        if match := _LIKE.match(body.text) or _ATE.match(body.text):
             yield from each_taste(clause, "likes", body.tail(match.end()), "past")
     elif clause.state == "not" and (match := _NOT_LIKE.match(body.text)):
         yield from each_taste(clause, "likes", body.tail(match.end()), "-")
@@ -168,8 +174,11 @@ def _positive(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "tool", part(body, match, "v"), "+")
 
 
+_FOND_OPS: dict[str, Polarity] = {"holds": "+", "not": "-", "over": "retract"}
+
+
 def _fondness(clause: Clause) -> Iterator[Finding]:
-    op: Polarity | None = {"holds": "+", "not": "-", "over": "retract", "was": None, "cannot": None}[clause.state]
+    op = _FOND_OPS.get(clause.state)
     body = clause.body
     if op is None:
         return
@@ -233,16 +242,16 @@ def each_taste(
     clause: Clause, key: str, rest: Piece, op: Polarity, *, end: int | None = None, strict: bool = False
 ) -> Iterator[Finding]:
     """One finding per thing that `rest` names."""
-    for part in values.taste_values(rest):
+    for thing in values.taste_values(rest):
         if key in {"allergy", "avoid"} and (
-            len(part.text.split()) > 4
-            or part.text.lower()
+            len(thing.text.split()) > 4
+            or thing.text.lower()
             in {"food", "foods", "meals", "much", "breakfast", "lunch", "dinner", "people", "work", "anything", "out"}
         ):
             continue
-        if strict and not re.fullmatch(r"[A-Za-z][A-Za-z '-]*", part.text):
+        if strict and not re.fullmatch(r"[A-Za-z][A-Za-z '-]*", thing.text):
             continue
         cue = end
         if op == "retract" and end is None:
             cue = clause.whole.end
-        yield stated(clause, key, part, op, end=cue)
+        yield stated(clause, key, thing, op, end=cue)

@@ -171,7 +171,7 @@ def _relative(rest: str) -> bool:
 
 def each_thing(clause: Clause, key: str, rest: Piece, op: Polarity, *, end: int | None = None) -> Iterator[Finding]:
     """One finding per thing that `rest` names."""
-    for part in values.things(rest):
-        if len(part.text) == 1 and part.text not in "茶酒辣糖猫狗鱼肉葱姜蒜盐烟醋面虾蟹奶蛋米甜咸酸花书":
+    for thing in values.things(rest):
+        if len(thing.text) == 1 and thing.text not in "茶酒辣糖猫狗鱼肉葱姜蒜盐烟醋面虾蟹奶蛋米甜咸酸花书":
             continue
-        yield stated(clause, key, part, op, end=end)
+        yield stated(clause, key, thing, op, end=end)

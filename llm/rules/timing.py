@@ -1,4 +1,4 @@
-"""The time phrase of a statement: it stands in the same clause, and only where the key's truth has a beginning or an end."""
+"""The time phrase of a statement: from its own clause, and only where the key's truth begins or ends."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from llm.rules.finding import Piece
 from llm.rules.lexicon_en import CITIES, COMPANIES, JOBS, NAMES, NOT_JOBS, NOT_NAMES
+from llm.rules.words import words
 
 _TASTE_END = re.compile(
     r"[,.;!?()\"]|\s+(?:because|cause|cuz|since|when|whenever|if|but|so|as|than|over|although"
@@ -67,19 +68,19 @@ _ADJECTIVE_LEFT = re.compile(
     r"|strong|simple|friendly|fun|positive|healthy|happy|supportive)$",
     re.IGNORECASE,
 )
-_OPEN_ENDED = frozenset("to of with for in on at from by and or the a an my into about as sure".split())
-_VAGUE = frozenset(
+_OPEN_ENDED = words("to of with for in on at from by and or the a an my into about as sure")
+_VAGUE = words(
     "thing things stuff idea ideas way one ones part time fact look looks app service product "
-"products order item items company people person guy"
+    "products order item items company people person guy"
     " place job work day days option options feature features change changes update design "
-"version result results answer answers question questions"
+    "version result results answer answers question questions"
     " plan deal sound feeling feel weather team good bad great nice new old blue red green "
-"better best long short help school life it both either"
+    "better best long short help school life it both either"
     " support response delivery shop store store site website page chat bot assistant advice "
-"reply replies suggestion suggestions recommendation"
+    "reply replies suggestion suggestions recommendation"
     " being surprise surprises news trip event events moment moments story experience memories "
-"memory challenge challenges adventure process progress sharing spending taking".split()
-)  # fmt: skip
+    "memory challenge challenges adventure process progress sharing spending taking"
+)
 _TIME_TAIL = re.compile(
     r"\s+(?:this|next|last|by|before|until|tomorrow|today|tonight|asap|as soon as|right away"
     r"|urgently|immediately|within|in (?:the )?(?:next|two|three|a|\d))\b.*$",
@@ -91,14 +92,18 @@ _CAPITAL_RUN = re.compile(
     r"(?:[A-Z][\w&'’+-]*(?:\.[A-Za-z]+)?|\d[A-Za-z][\w]*)(?:\s+(?:(?:of|the|de|la|del|di|da|do|el"
     r"|and|&|upon|on|van|von|le|les|am|an|der)\s+(?=[A-Z]))*[A-Z0-9&][\w&'’+-]*(?:\.[A-Za-z]+)?)*"
 )
-_NOT_PLACES = frozenset("i a an the my our your his her it this that fear peace room building apartment flat house hope style english french german chinese monday tuesday wednesday thursday friday saturday sunday".split())  # fmt: skip
-_NOT_EMPLOYERS = frozenset(
+_NOT_PLACES = words(
+    "i a an the my our your his her it this that fear peace room building apartment flat house "
+    "hope style english french german chinese monday tuesday wednesday thursday friday saturday "
+    "sunday"
+)
+_NOT_EMPLOYERS = words(
     "home night nights day days weekend weekends school church hospital bank university college "
-"restaurant cafe shop store factory lab least most all"
+    "restaurant cafe shop store factory lab least most all"
     " work once times first last that this the a an my our free myself hours monday tuesday "
-"wednesday thursday friday saturday sunday christmas easter i him her them you us"
-    " january february march april may june july august september october november december english".split()
-)  # fmt: skip
+    "wednesday thursday friday saturday sunday christmas easter i him her them you us"
+    " january february march april may june july august september october november december english"
+)
 
 
 def taste_values(text: Piece) -> Iterator[Piece]:
@@ -106,26 +111,17 @@ def taste_values(text: Piece) -> Iterator[Piece]:
     region = until(_TASTE_END, text)
     if _CLAUSAL.match(text.text[len(region.text) :]) and region.text:
         return
-    for number, part in enumerate(_whole_phrases(list(split_list(region)), region)):
-        part = _trim_lead(part)
-        if not _is_taste(part.text):
-            if number == 0:
-                return
-            continue
-        yield part
+    parts = [_trim_lead(part) for part in _whole_phrases(list(split_list(region)), region)]
+    if parts and is_taste(parts[0].text):
+        yield from (part for part in parts if is_taste(part.text))
 
 
 def _whole_phrases(parts: list[Piece], region: Piece) -> list[Piece]:
-    """`going on trips with friends and family` is one thing: a bare noun after a phrase with a preposition belongs to it."""
+    """`going on trips with friends and family` is one thing: the bare noun belongs to the phrase before it."""
     if len(parts) > 1 and _ADJECTIVE_LEFT.search(parts[0].text):
         return []
-    if (
-        len(parts) < 2
-        or not re.search(r"\b(?:with|of|between|for|about)\s+(?:\w+\s+)?\w+$", parts[0].text)
-        or not re.match(r"[a-z]+ing\b", parts[0].text)
-    ):
-        return parts
-    if re.match(r"[a-z]+ing\b", parts[1].text):
+    phrase = len(parts) > 1 and re.search(r"\b(?:with|of|between|for|about)\s+(?:\w+\s+)?\w+$", parts[0].text)
+    if not phrase or re.match(r"[a-z]+ing\b", parts[1].text):
         return parts
     end = parts[1].end
     return [Piece(region.text[parts[0].start - region.start : end - region.start], parts[0].start), *parts[2:]]
@@ -165,7 +161,8 @@ def _trim_lead(part: Piece) -> Piece:
     return part.tail(match.end()) if match and match[0].strip() not in {"my"} else part
 
 
-def _is_taste(value: str) -> bool:
+def is_taste(value: str) -> bool:
+    """Whether a bare phrase can be a thing that someone likes."""
     words = _WORD.findall(value)
     if words and words[-1].lower() in _OPEN_ENDED:
         return False
@@ -251,6 +248,8 @@ def occupation(text: Piece, *, strict: bool) -> Piece | None:
         ),
     )
     words = region.text.split()
+    if words and words[-1].lower() in _OPEN_ENDED:
+        return None
     if not words or len(words) > 5 or _INNER_PRONOUN.search(region.text) or any(char.isdigit() for char in region.text):
         return None
     lower = " ".join(words).lower()
@@ -337,11 +336,6 @@ def _known(text: Piece, names: frozenset[str], *, most: int) -> Piece | None:
         if words[0].start() == 0 and " ".join(candidate.lower().split()) in names:
             return Piece(candidate, text.start)
     return None
-
-
-def is_taste(value: str) -> bool:
-    """Whether a bare phrase can be a thing that someone likes."""
-    return _is_taste(value)
 
 
 FAVOURITE_END = re.compile(

@@ -52,7 +52,7 @@ _LIST = re.compile(r"\s*(?:、|和|跟|以及|还有|或者?|与|及|&|/)\s*")
 _HELD = ("和牛", "和服", "和菓子", "温和", "和平", "跟团", "和面", "总和", "共和", "和声", "暖和", "参与")
 _NO_THING = re.compile(
     r"^(?:你|您|他|她|它|我|这|那|咱|谁|什么|怎么|哪|如何|人家|别人|大家|自己|所有|一切|任何|的|得"
-    r"|地|了|着|过|上了|上(?![网班学海])|到|就|都|也|还|很|太|真|不|没|吗|呢|吧|啊|被|把|给|让|跟"
+    r"|地|了|着|过|上了|上(?![网班学海])|到|就|都|也|还|很|太(?!.{1,4}的)|真|不|没|吗|呢|吧|啊|被|把|给|让|跟"
     r"|说|问|等|看到|听到|知道|觉得|死|不得|起来|一下|点|些|一点|一些|有(?!机)|是|在(?!家|户)"
     r"|去(?!旅|爬|健|海|看|钓|逛)|来|用你|用这|为|以|从|对|因)|(?:东西|产品|服务|颜色|款式|感觉"
     r"|方案|设计|功能|版本|结果|答案|回复|建议|活动|时候|地方|人|事|事情|样子|回答|态度|效果"
@@ -61,6 +61,13 @@ _NO_THING = re.compile(
 _INNER = re.compile(
     r"[你您他她它]|我|这个|那个|这家|那家|这款|那款|这样|那样|什么|怎么|的(?:那|这)|(?:那|这)(?:种"
     r"|件|个|家|款|部|次)|为什么"
+)
+
+_VAGUE_EMPLOYER = re.compile(r"一家|某|这家|那家|自己|外地|一个|小|大|互联网|国有|外资|私人|初创|创业")
+_NO_EMPLOYER = re.compile(
+    r"^(?:一|两|几|某|这|那|哪|同一|自己|老家|家|外|国|网|晚|早|周|平|努|认|拼|专|远|好|继|路|忙|加|当|做|不|没|很|正"
+    r"|各|每|全|刚|已|学校|公司|单位|医院|银行|餐厅|互联网|工厂|事业)"
+    r"|(?:家|里|上|下|中|边|外|面|时|天|点|门口|附近|公司上|房|着|的|了|行业|单位)$"
 )
 
 
@@ -139,25 +146,18 @@ def employer(text: Piece) -> Piece | None:
         return text
     if re.fullmatch(r"[A-Za-z][\w&. -]{1,30}", value):
         return text if value[0].isupper() or value.lower() in COMPANIES else None
-    if not 2 <= len(value) <= 14 or value in NOT_EMPLOYERS or _INNER.search(value):
-        return None
-    blocked = re.search(
-        r"^(?:一|两|几|某|这|那|哪|同一|自己|老家|家|外|国|网|晚|早|周|平|努|认|拼|专|远|好|继|路|忙"
-        r"|加|当|做|不|没|很|正|各|每|全|刚|已|学校|公司|单位|医院|银行|餐厅|互联网|工厂|事业)|(?:家"
-        r"|里|上|下|中|边|外|面|时|天|点|门口|附近|公司上|房|着|的|了|行业|单位)$",
-        value,
-    )
-    if blocked and not re.search(r"(?:公司|集团|科技|银行|大学|医院)$", value):
-        return None
-    if (
-        re.match(r"(?:一家|某|这家|那家|自己|外地|一个|小|大|互联网|国有|外资|私人|初创|创业)", value)
-        or value in PLACE_SET
-        or _PLACE_WORDS.fullmatch(value)
-    ):
-        return None
-    if value.endswith(PLACE_ENDINGS) and not value.endswith("公司"):
-        return None
-    return text if re.fullmatch(r"[\u4e00-\u9fffA-Za-z0-9]+", value) else None
+    return text if _is_employer(value) else None
+
+
+def _is_employer(value: str) -> bool:
+    if not 2 <= len(value) <= 14 or value in NOT_EMPLOYERS or _INNER.search(value) or _VAGUE_EMPLOYER.match(value):
+        return False
+    named = value.endswith(("公司", "集团", "科技", "银行", "大学", "医院"))
+    if _NO_EMPLOYER.search(value) and not named:
+        return False
+    if value in PLACE_SET or _PLACE_WORDS.fullmatch(value) or (value.endswith(PLACE_ENDINGS) and not named):
+        return False
+    return re.fullmatch(r"[\u4e00-\u9fffA-Za-z0-9]+", value) is not None
 
 
 def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
@@ -191,19 +191,16 @@ def things(text: Piece, *, most: int = 10) -> Iterator[Piece]:
     """The things of a liking, one by one, 吃 and 喝 left out; nothing when the first is not a thing."""
     stop = _THING_STOP.search(text.text)
     region = Piece(text.text[: stop.start()] if stop else text.text, text.start).stripped()
-    for number, part in enumerate(split_list(region)):
-        verb = re.match(r"(?:吃|喝)(?!货|素|力|亏|苦|醋)(?=.)", part.text)
-        part = part.tail(verb.end()) if verb else part
-        part = (
-            Piece(re.sub(r"(?:了|的|呢|啊|呀)$", "", part.text), part.start)
-            if not part.text.endswith(("辣的", "甜的", "咸的", "酸的", "冰的", "热的", "苦的"))
-            else part
-        )
-        if not is_thing(part.text, most=most):
-            if number == 0:
-                return
-            continue
-        yield part
+    parts = [_bare_thing(part) for part in split_list(region)]
+    if parts and is_thing(parts[0].text, most=most):
+        yield from (part for part in parts if is_thing(part.text, most=most))
+
+
+def _bare_thing(part: Piece) -> Piece:
+    verb = re.match(r"(?:吃|喝)(?!货|素|力|亏|苦|醋)(?=.)", part.text)
+    part = part.tail(verb.end()) if verb else part
+    taste = part.text.endswith(("辣的", "甜的", "咸的", "酸的", "冰的", "热的", "苦的"))
+    return part if taste else Piece(re.sub(r"(?:了|的|呢|啊|呀)$", "", part.text), part.start)
 
 
 def split_list(region: Piece) -> Iterator[Piece]:

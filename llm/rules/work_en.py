@@ -20,7 +20,7 @@ _TITLE_LEAD = re.compile(
 _OPS: dict[str, Polarity] = {"holds": "+", "over": "retract", "was": "past"}
 _WORK = re.compile(
     r"(?:work(?:s|ed|ing)?|employed)\s+(?:(?:full[- ]time|part[- ]time|remotely|mainly|mostly|here"
-    r"|now|currently|freelance|over)\s+)*(?:at|for|by|with)\s+",
+    r"|now|currently|freelance|over)\s+)*(?:in\s+(?-i:[A-Z])[\w-]+\s+)?(?:at|for|by|with)\s+",
     re.IGNORECASE,
 )
 _WORK_AS = re.compile(
@@ -123,9 +123,10 @@ def _titles(clause: Clause) -> Iterator[Finding]:
         return
     yield stated(clause, "job", title, op, end=_end(clause, op))
     after = body.tail(title.end - body.start).stripped()
-    if "student" not in title.text.lower() and op != "past" and (at := _WITH.match(after.text)):
-        if (company := values.employer(after.tail(at.end()))) is not None:
-            yield stated(clause, "company", company, op, end=_end(clause, op))
+    at = _WITH.match(after.text) if op != "past" and "student" not in title.text.lower() else None
+    company = values.employer(after.tail(at.end())) if at else None
+    if company is not None:
+        yield stated(clause, "company", company, op, end=_end(clause, op))
 
 
 def _end(clause: Clause, op: Polarity) -> int | None:

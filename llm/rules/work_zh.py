@@ -110,15 +110,14 @@ def _job(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "job", part(inner, match, "v"), op, end=whole.end)
     elif (found := _job_named(clause)) is not None:
         yield stated(clause, "job", found, op)
-    elif (
-        (match := _JOB.match(inner.text)) and not _NOT_DOING.match(inner.text) and (past or not _unowned(clause, inner))
-    ):
-        if found := values.occupation(part(inner, match, "v")):
-            yield stated(clause, "job", found, op)
+    elif (match := _JOB.match(inner.text)) and not _NOT_DOING.match(inner.text):
+        owned = past is not None or not _unowned(clause, inner)
+        found = values.occupation(part(inner, match, "v")) if owned else None
+        yield from [stated(clause, "job", found, op)] if found else ()
 
 
 def _job_named(clause: Clause) -> Piece | None:
-    """A clause that is a job and nothing more: `职业是...`, `程序员一枚`, and `程序员` in a list of one's attributes."""
+    """A clause that is a job and nothing more: `职业是...`, `程序员一枚`, `程序员` in a list about oneself."""
     whole = clause.whole
     if clause.subject != USER:
         return None

@@ -7,22 +7,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from sqlalchemy import update
 from sqlmodel import col, select
 
-from afterturn.batches import encode_batch
-from afterturn.credentials import parse_credential, seal_key
 from afterturn.ids import uuid7
-from afterturn.sealing import Sealer
 from delivery_fixtures import BATCH, START, World, ended, event, ids, tenant_key, turn, world
 from schemas.envelopes import disclose, disclose_json, enclose_json
-from schemas.errors import BadBatch, Forbidden
+from schemas.errors import Forbidden
 from schemas.tables import (
     DeadLetter,
-    LedgerEntry,
     Observation,
     ProcedureOutcome,
     ProcedureVersion,
@@ -34,7 +29,7 @@ from schemas.tables import Session as SessionRow
 from stores import clock, dead, ledger, turns, working
 from stores.ledger import Tally
 from stores.tenancy import KeyInfo
-from tasks.ingest import BatchInfo, Receipt, ingest_batch, ingest_events
+from tasks.ingest import BatchInfo, Receipt, ingest_events
 from tasks.parked import read_parked
 
 __all__ = ["world"]
@@ -435,105 +430,3 @@ def test_many_writers_of_the_same_events_keep_each_once(world: World):
     assert sum(row.turn_count for row in rows) == 60
     assert sum(row.undigested_count for row in rows) == 60
     assert len(rows) == 15
-
-
-# Sealed batches
-
-
-def _seal(world: World, events: Sequence[dict[str, Any]], *, credential: str | None = None) -> str:
-    parsed = parse_credential(credential or world.credential)
-    sealer = Sealer(parsed.key_id, seal_key(parsed.secret), uuid7())
-    return sealer.seal(uuid7(), encode_batch([_as_text(one) for one in events], sent_at=START))
-
-
-def _as_text(sent: dict[str, Any]) -> dict[str, Any]:
-    return {name: str(value) if isinstance(value, UUID) else value for name, value in sent.items()}
-
-
-def _letters(world: World) -> list[DeadLetter]:
-    with world.db.read() as session:
-        return dead.waiting(session)
-
-
-def test_a_sealed_batch_is_opened_and_kept(world: World):
-    events = [turn("Hello", 0), turn("你好", 1)]
-
-    receipts = ingest_batch(world.kit, _seal(world, events))
-
-    assert _states(receipts) == ["stored", "stored"]
-    assert [row.at for row in _turns(world)] == [START, START + timedelta(seconds=1)]
-
-
-def test_a_batch_over_both_ways_is_one(world: World):
-    events = [turn("Hello", 0, reply_to=None)]
-
-    ingest_batch(world.kit, _seal(world, events))
-
-    assert _states(_ingest(world, [_as_text(events[0])])) == ["duplicate"]
-
-
-@pytest.mark.parametrize("spoil", ["not base64!", "", "forged"])
-def test_a_batch_that_does_not_open_becomes_a_dead_letter(world: World, spoil: str):
-    good = _seal(world, [turn()])
-    blob = f"{good[:-8]}AAAAAAA=" if spoil == "forged" else spoil
-
-    with pytest.raises(BadBatch):
-        ingest_batch(world.kit, blob)
-
-    letters = _letters(world)
-    assert [letter.kind for letter in letters] == ["batch"]
-    assert letters[0].payload is not None
-    assert disclose(letters[0].payload) == blob
-
-
-def test_a_batch_under_a_foreign_key_id_is_refused(world: World):
-    stranger = "at_aaaaaaaaaaaa_" + "A" * 43
-
-    with pytest.raises(BadBatch) as refused:
-        ingest_batch(world.kit, _seal(world, [turn()], credential=stranger))
-
-    assert refused.value.code == "unknown_key"
-    assert _turns(world) == []
-
-
-def test_a_redelivered_batch_is_taken_event_by_event_and_leaves_no_trace_of_it(world: World):
-    events = [turn(f"turn {n}", n) for n in range(4)]
-    ingest_batch(world.kit, _seal(world, events[:2]))
-
-    receipts = ingest_batch(world.kit, _seal(world, events), redelivered=True)
-
-    assert _states(receipts) == ["duplicate", "duplicate", "stored", "stored"]
-    with world.db.read() as session:
-        assert session.exec(select(DeadLetter)).all() == []
-
-
-def test_an_event_whose_every_attempt_was_lost_ends_alone_as_a_dead_letter(world: World):
-    poison, good = turn("poison", 0), turn("good", 1)
-    name = f"{world.key.tenant_id}:{poison['event_id']}"
-    for _ in range(3):
-        world.db.write(lambda session: dead.begin_attempt(session, name))
-
-    receipts = ingest_batch(world.kit, _seal(world, [poison, good]), redelivered=True)
-
-    assert _states(receipts) == ["dead", "stored"]
-    assert _ledger(world) == {"dead": 1, "stored": 1}
-    letters = _letters(world)
-    assert [(letter.kind, letter.error_code) for letter in letters] == [("event", "lost_workers")]
-    with world.db.read() as session:
-        entry = session.exec(select(LedgerEntry).where(LedgerEntry.event_id == poison["event_id"])).one()
-        assert ledger.receptions(session) == Tally(stored=1, dead=1)
-    assert entry.reason == "lost_workers"
-
-
-def test_a_batch_whose_every_attempt_was_lost_before_it_opened_ends_as_a_dead_letter(world: World):
-    blob = _seal(world, [turn()])
-
-    import hashlib
-
-    name = hashlib.sha256(blob.encode()).hexdigest()[:32]
-    for _ in range(3):
-        world.db.write(lambda session: dead.begin_attempt(session, name))
-
-    assert ingest_batch(world.kit, blob, redelivered=True) == []
-
-    assert [(letter.kind, letter.error_code) for letter in _letters(world)] == [("batch", "lost_workers")]

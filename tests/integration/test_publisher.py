@@ -15,6 +15,7 @@ import pytest
 from afterturn import BadCredential, BadEvent, BadSetting, Credential, Publisher
 from afterturn.buffer import Buffer
 from afterturn.events import StateEvent, TurnEvent, parse_event
+from afterturn.link import redis_url
 from afterturn.sender import LINGER_SECONDS, Sender
 from client_fixtures import Broker, blob_of, broker, credential, events_in, free_port, wait_until
 
@@ -89,12 +90,12 @@ def test_a_message_is_coalesced_sealed_and_holds_no_readable_text(
     say(publisher, 1)
     assert publisher.flush(10)
     for number in range(150):
-        publisher.turn("u1", "s1", "user", f"Zq9 {number}")
+        publisher.turn("user-one", "s1", "user", f"Zq9-{number}")
     assert publisher.flush(10)
 
     messages = broker.messages()
     assert len(messages) < 30
-    assert not any("Zq9" in message or "u1" in message for message in messages)
+    assert not any("Zq9-" in message or "user-one" in message for message in messages)
     assert json.loads(messages[0])["headers"]["argsrepr"] == "<batch>"
     assert len(said(broker, credential)) == 151
 
@@ -326,6 +327,27 @@ def test_a_broker_that_lets_agents_only_push_is_enough(broker: Broker, credentia
 
     assert (stats.sent, stats.failures) == (3, 0)
     assert said(broker, credential) == ["turn 0", "turn 1", "turn 2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "spelling"),
+    [
+        ("redis://:p@h:1/2", "redis://:p@h:1/2"),
+        ("rediss://h/0", "rediss://h/0"),
+        ("redis+socket:///a/b.sock", "unix:///a/b.sock?db=0"),
+        ("redis+socket://u:p@/a/b.sock?virtual_host=/1", "unix://u:p@/a/b.sock?db=1"),
+    ],
+)
+def test_celerys_spelling_of_a_broker_is_understood(url: str, spelling: str) -> None:
+    assert redis_url(url) == spelling
+
+
+def test_a_unix_socket_is_a_way_to_the_broker(broker: Broker, credential: Credential) -> None:
+    with Publisher(credential.text(), broker.socket_url) as publisher:
+        say(publisher, 2)
+        assert publisher.flush(10)
+
+    assert said(broker, credential) == ["turn 0", "turn 1"]
 
 
 # Any: most of these are wrong for the type checker too.

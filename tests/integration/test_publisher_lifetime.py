@@ -128,6 +128,19 @@ assert all(os.waitpid(child, 0)[1] == 0 for child in children)
     assert len({event["event_id"] for event in events}) == 5
 
 
+def test_the_thread_imports_nothing_that_a_fork_would_not_wait_for(broker: Broker, credential: Credential) -> None:
+    """Found as one hang in twelve: a child inherited the lock of a module that the thread was just importing."""
+    script = """
+import afterturn.link, afterturn.outgoing
+afterturn.link.Link("redis://127.0.0.1:1")
+before = set(sys.modules)
+pub.turn('u', 's', 'user', '密码是abc123', tz='Asia/Shanghai')
+assert pub.flush(20)
+print(sorted(set(sys.modules) - before))
+"""
+    assert run(script, broker, credential).stdout == "[]\n"
+
+
 def test_forks_beside_busy_threads_never_hang(broker: Broker, credential: Credential) -> None:
     script = """
 stop = False
@@ -135,7 +148,7 @@ def talk():
     while not stop:
         pub.turn('u', 's', 'user', 'busy')
         time.sleep(0.0001)
-threads = [threading.Thread(target=talk) for _ in range(2)]
+threads = [threading.Thread(target=talk, daemon=True) for _ in range(2)]
 [thread.start() for thread in threads]
 for _ in range(10):
     child = os.fork()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.likeness import is_like, likeness, shape
 from memory.ranking import Candidate, RankPolicy, closeness, diversify, rank, recency
 from recall_builders import NOON, a_candidate
 
@@ -187,3 +188,11 @@ def test_versions_of_a_slot_stay_when_the_past_is_asked_for() -> None:
 
     assert len(diversify(rank(pool, now=NOON), limit=10)) == 1
     assert len(diversify(rank(pool, now=NOON), limit=10, one_version=False)) == 2
+
+
+@given(st.text("ab1 ", max_size=20), st.text("ab1 ", max_size=20), st.floats(0, 1))
+def test_the_quick_likeness_agrees_with_the_exact_one(one: str, other: str, least: float) -> None:
+    first, second = shape(one), shape(other)
+
+    assert is_like(first, second, least) == (likeness(first, second) >= least)
+    assert likeness(first, first) == 1.0

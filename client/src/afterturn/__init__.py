@@ -4,7 +4,7 @@
     pub.turn("u1", "s1", "user", "I moved to Lyon yesterday.")
     pack = recall("Where does the user live?", user="u1")
 
-Importing this loads the standard library alone; pydantic, kombu and httpx come with the first use, most of it in the
+Importing this loads the standard library alone; pydantic, redis and httpx come with the first use, most of it in the
 Publisher's own thread.
 """
 

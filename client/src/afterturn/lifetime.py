@@ -41,8 +41,8 @@ _holds_import_lock = False
 
 def begin(living: Living) -> None:
     """From now on, forks and the end of the process are handled for this publisher."""
-    # kombu's imports load concurrent.futures.thread, which cannot be imported once the main thread has ended: measured,
-    # a script of one turn then delivered nothing, 20 of 20 times.
+    # The sender's imports load concurrent.futures.thread, which cannot be imported once the main thread has ended:
+    # measured, a script of one turn then delivered nothing, 20 of 20 times.
     importlib.import_module("concurrent.futures.thread")
     _living.add(living)
     util = sys.modules.get("multiprocessing.util")

@@ -1,71 +1,78 @@
-"""The way to the broker: kombu's Redis channel with short time-outs. Loaded by the sender's thread alone."""
+"""The way to the broker: redis-py with short time-outs. Loaded by the sender's thread alone.
+
+Not through kombu: its lazily computed properties hold locks of their classes, and a child that was forked meanwhile
+waits for such a lock for ever (measured: one fork in a hundred). The element and its key are kombu's all the same.
+"""
 
 from __future__ import annotations
 
+import email.parser
+import encodings.idna
 import time
-from typing import Protocol, cast
+from urllib.parse import parse_qs, urlencode, urlsplit
 
-from kombu import Connection
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from afterturn.envelope import KEY_PREFIX, QUEUE, wrap
 from afterturn.ids import uuid7_text
 from afterturn.outgoing import Message
 
+LOADED_EARLY = (email.parser, encodings.idna)
+"""Loaded by the first connection otherwise: outside the import lock, where a fork does not wait."""
 SOCKET_SECONDS = 0.5
 CLOCK_SECONDS = 60.0
 
-
-class _Client(Protocol):
-    """The part of redis-py's client that is used; the prefix is added by kombu's subclass of it."""
-
-    def lpush(self, name: str, value: str) -> int: ...
-    def time(self) -> tuple[int, int]: ...
-
-
-class _Channel(Protocol):
-    client: _Client
+_KEY = f"{KEY_PREFIX}{QUEUE}"
 
 
 class Link:
     """One connection, of one thread. Every failure comes out as it is: the sender closes the link and waits."""
 
     def __init__(self, url: str) -> None:
-        # Kombu's own default is no time-out at all: a frozen broker would hold a publish for ever.
-        self._connection = Connection(
-            url,
-            transport_options={
-                "global_keyprefix": KEY_PREFIX,
-                "socket_timeout": SOCKET_SECONDS,
-                "socket_connect_timeout": SOCKET_SECONDS,
-                "socket_keepalive": True,
-                "max_connections": 2,
-            },
+        self._client = redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+            redis_url(url),
+            socket_timeout=SOCKET_SECONDS,
+            socket_connect_timeout=SOCKET_SECONDS,
+            # Pauses are the sender's: redis-py's own take three seconds to say that a connection was refused.
+            retry=Retry(NoBackoff(), 0),
+            max_connections=1,
         )
-        channel = cast("_Channel", self._connection.channel())
-        self._client = channel.client
         self._clock_offset_ms: int | None = None
         self._clock_read_at = 0.0
 
     def push(self, message: Message) -> None:
         """Puts the message in the queue. Raises: whatever the broker or the network did."""
-        self._client.lpush(QUEUE, wrap(message.blob, str(message.message_id), uuid7_text()))
+        self._client.lpush(_KEY, wrap(message.blob, str(message.message_id), uuid7_text()))
 
     def clock_offset_ms(self) -> int | None:
         """How far this machine's clock is ahead of the broker's, read once a minute; None where that is not allowed."""
         now = time.monotonic()
         if self._clock_read_at and now - self._clock_read_at < CLOCK_SECONDS:
             return self._clock_offset_ms
-        self._clock_read_at = now
         before = time.time_ns()
         try:
-            seconds, micros = self._client.time()
-        except self._connection.channel_errors:  # NOPERM: an ACL without +time costs the correction, not the events.
+            seconds, micros = self._client.time()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportGeneralTypeIssues] - typed for both clients at once
+        except redis.ResponseError:  # NOPERM: an ACL without +time costs the correction, not the events.
             self._clock_offset_ms = None
         else:
-            middle = (before + time.time_ns()) // 2
-            self._clock_offset_ms = round((middle - (seconds * 1_000_000 + micros) * 1000) / 1_000_000)
+            broker_ns = (int(seconds) * 1_000_000 + int(micros)) * 1000  # pyright: ignore[reportUnknownArgumentType]
+            self._clock_offset_ms = round(((before + time.time_ns()) // 2 - broker_ns) / 1_000_000)
+        self._clock_read_at = now
         return self._clock_offset_ms
 
     def close(self) -> None:
         """Lets the connection go. Repeat: harmless."""
-        self._connection.release()
+        self._client.close()
+
+
+def redis_url(url: str) -> str:
+    """The broker's URL as redis-py spells it: Celery's redis+socket:///path?virtual_host=0 is its unix:///path?db=0."""
+    scheme, _, rest = url.partition("://")
+    if scheme != "redis+socket":
+        return url
+    parts = urlsplit(f"unix://{rest}")
+    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    query["db"] = query.pop("virtual_host", "0").lstrip("/") or "0"
+    return f"unix://{parts.netloc}{parts.path}?{urlencode(query)}"
