@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from schemas.tables import Episode, Evidence, Fact, Moment, Operation, Procedure
 from scripted_model import ScriptedModel, draft, fact, good
 from stores import spans
 from stores.projection import project
+from tasks.digest import digest
 
 __all__ = ["model_shop", "server", "shop"]
 
@@ -304,6 +306,54 @@ def test_an_end_that_the_agent_names_outranks_the_model(model_shop: Shop, server
 
     (row,) = model_shop.rows(Episode)
     assert row.outcome == "failure"
+
+
+def test_an_end_that_comes_after_the_digest_still_decides(shop: Shop) -> None:
+    shop.say(turn("I have a question about my headset."))
+    shop.settle()
+    (before,) = shop.episodes()
+    version = shop.indexed()[before.id][0]
+
+    ended = event("session_ended", 600, outcome="failure")
+    shop.say(ended)
+    shop.say(ended)
+    shop.settle()
+
+    (after,) = shop.episodes()
+    assert (before.outcome, after.outcome) == ("unknown", "failure")
+    assert after.importance > before.importance
+    assert shop.indexed()[after.id][0] == version + 1
+
+
+def test_many_workers_at_once_count_nothing_twice(shop: Shop) -> None:
+    given = [{"user_id": f"u{n % 4}", "session_id": f"s{n}", "ticket_id": "K7"} for n in range(16)]
+    payload = '{"order": "8831", "status": "in_transit"}'
+    tool = {"name": "order_status", "ok": True}
+    procedure = {"name": "exchange", "version": 1}
+    for number, where in enumerate(given):
+        shop.say(
+            turn("I live in Lyon.", number * 10, **where),
+            turn(payload, number * 10 + 1, role="tool", tool=tool, procedure=procedure, **where),
+        )
+    shop.cut()
+
+    def work(_: int) -> None:
+        while digest(shop.kit) is not None:
+            pass
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    while shop.digest() is not None:
+        shop.due_now()
+
+    assert {row.state for row in shop.windows()} == {"applied"}
+    assert len(shop.episodes()) == 16
+    (version,) = shop.rows(ProcedureVersion)
+    assert (version.successes, version.failures) == (16.0, 0.0)
+    (status,) = [row for row in shop.rows(Fact, Fact.key == "order_status") if row.superseded_at is None]
+    assert len(status.evidence_ids) == 16
+    cities = [row for row in shop.rows(Fact, Fact.key == "city") if row.superseded_at is None]
+    assert [len(row.evidence_ids) for row in cities] == [4, 4, 4, 4]
 
 
 def test_a_tickets_slot_is_one_whoever_writes_it(shop: Shop) -> None:
