@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memory.circuit import CircuitPolicy
 from memory.gate import GatePolicy
 from memory.procedures import ProcedurePolicy
 from memory.ranking import RankPolicy
@@ -19,6 +20,7 @@ class Policies:
     """One frozen policy for each rule."""
 
     windows: WindowPolicy = field(default_factory=WindowPolicy)
+    circuit: CircuitPolicy = field(default_factory=CircuitPolicy)
     gate: GatePolicy = field(default_factory=GatePolicy)
     fold: FoldPolicy = field(default_factory=FoldPolicy)
     procedures: ProcedurePolicy = field(default_factory=ProcedurePolicy)
@@ -37,7 +39,9 @@ def policies_of(settings: Settings) -> Policies:
             # A step-down and one repeat make up to four requests of one window; the lease outlives them all.
             lease_seconds=4 * settings.llm.timeout_seconds + window.write_margin_seconds,
             max_attempts=window.max_attempts,
+            max_crashes=window.max_crashes,
         ),
+        circuit=CircuitPolicy(failures=settings.llm.circuit_failures, rest_seconds=settings.llm.circuit_rest_seconds),
         procedures=ProcedurePolicy(explore=settings.recall.explore),
         strength=StrengthPolicy(
             form=strength.form,

@@ -7,24 +7,26 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from llm.offline import OfflineModel
-
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
+from llm.offline import OfflineModel
 from memory.informative import any_informative
 from memory.parts import halves, join
 from memory.turns import TurnView
 from memory.windows import backoff
 from schemas.drafts import WindowDraft
 from schemas.envelopes import disclose_json, enclose_json
-from schemas.errors import BadAnswer, Permanent, ServiceError, StaleClaim, Transient
-from stores import metrics, turns, windows
+from schemas.errors import BadAnswer, NotNow, Permanent, ServiceError, StaleClaim, Transient
+from stores import circuit, metrics, turns, windows
 from stores.kit import Kit, process_kit
 from stores.logcontext import bound
 from stores.windows import Claim
+from tasks import alone
 from tasks.app import DIGEST
 from tasks.apply import apply
 from tasks.base import MemoryTask, frames, memory_task, place
+from tasks.budget import within
+from tasks.inhand import in_hand
 
 logger = logging.getLogger(__name__)
 
@@ -37,13 +39,24 @@ def digest(kit: Kit) -> Claim | None:
 
     Repeat: an answer that was stored is not paid for again; one that was applied is not applied again.
     """
-    policy = kit.policies.windows
-    claim = windows.claim_next(kit.db, lease_seconds=policy.lease_seconds)
-    if claim is None:
-        return None
-    with bound(window_id=claim.window_id, session_ref=claim.session_ref):
+    with alone.room() as has_room:
+        claim = _claim(kit, with_suspects=has_room)
+        if claim is not None and claim.is_suspect:
+            with bound(window_id=claim.window_id, session_ref=claim.session_ref), in_hand.hold(claim, kit.db):
+                alone.run_alone(kit, claim)
+            return claim
+    if claim is not None:
+        work(kit, claim)
+    return claim
+
+
+def work(kit: Kit, claim: Claim) -> None:
+    """Brings a claimed window to an outcome in this process: applied, given back for later, or buried."""
+    with bound(window_id=claim.window_id, session_ref=claim.session_ref), in_hand.hold(claim, kit.db):
         try:
-            apply(kit, claim, _draft(kit, claim))
+            with within(kit, claim):
+                draft = _draft(kit, claim)
+            apply(kit, claim, draft)
         except StaleClaim:
             logger.info("window passed to another worker")
         except ServiceError as exc:
@@ -52,7 +65,18 @@ def digest(kit: Kit) -> Claim | None:
             # A bug on one window must not hold up the others: it is counted there, and ends as a dead letter.
             logger.error("window failed error=%s\n%s", place(exc), frames(exc))
             _fail(kit, claim, Transient(code="bug"))
-    return claim
+
+
+def _claim(kit: Kit, *, with_suspects: bool) -> Claim | None:
+    """The next due window; while the model is left alone, one that does not need it any more."""
+    with kit.db.read() as session:
+        is_open = circuit.wait_seconds(session) > 0 and not kit.settings.llm.is_offline
+    return windows.claim_next(
+        kit.db,
+        lease_seconds=kit.policies.windows.lease_seconds,
+        with_suspects=with_suspects,
+        answered_only=is_open,
+    )
 
 
 def _draft(kit: Kit, claim: Claim) -> WindowDraft:
@@ -124,6 +148,12 @@ def _count(claim: Claim, usage: Usage) -> None:
 def _fail(kit: Kit, claim: Claim, exc: ServiceError) -> None:
     """Gives the window back for later, or buries it when it has failed too often."""
     policy = kit.policies.windows
+    if isinstance(exc, NotNow):
+        # Nobody was asked, so nobody is to blame; a little apart, so that they do not all come back at once.
+        wait = (exc.retry_after_seconds or 0.0) + random.uniform(0.0, policy.backoff_base_seconds)  # noqa: S311
+        logger.info("window waits code=%s delay_seconds=%.1f", exc.code, wait)
+        kit.db.write(lambda session: windows.postpone(session, claim, exc.code, wait, is_blamed=False))
+        return
     is_endpoint = exc.code in ENDPOINT_CODES
     if claim.attempts >= policy.max_attempts and not is_endpoint:
         logger.error("window buried code=%s attempts=%d", exc.code, claim.attempts)

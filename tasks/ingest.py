@@ -136,10 +136,11 @@ def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False) -> list[R
         _bury_batch(kit, name, blob, exc.code)
         raise BadBatch(code=exc.code) from None
     info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
-    receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
-    if redelivered:
-        kit.db.write(lambda session: dead.end_attempt(session, [name]))
-    return receipts
+    if not redelivered:
+        return _together(kit, key, batch.events, info)
+    # It opened; from here on each event answers for itself, and none takes the batch's other events with it.
+    kit.db.write(lambda session: dead.end_attempt(session, [name]))
+    return _each(kit, key, batch.events, info)
 
 
 def _open(kit: Stores, blob: str) -> tuple[Opened, Batch, KeyInfo]:
@@ -269,19 +270,24 @@ def _verdict(one: Judged, known: dict[UUID, Known], seen: dict[UUID, str]) -> Re
     return Receipt(event_id=event_id, state="rejected", code="id_conflict", field="event_id")
 
 
-def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
-    parked = {
+def _with_its_key(key: KeyInfo, one: Unread, batch: BatchInfo) -> bytes:
+    """The event with all that it takes to take it in again."""
+    held = {
         "key_id": key.key_id,
         "producer": batch.producer,
         "clock_offset_ms": batch.clock_offset_ms,
         "event": disclose_json(one.payload),
     }
+    return enclose_json(held)
+
+
+def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
     dead.put(
         session,
         kind=dead.PARKED,
         key=f"{key.tenant_id}:{one.event_id}",
         error_code=f"event_v{one.version}",
-        payload=enclose_json(parked),
+        payload=_with_its_key(key, one, batch),
         tenant_id=key.tenant_id,
     )
 
@@ -310,7 +316,7 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
             kind=dead.EVENT,
             key=f"{key.tenant_id}:{letter.event_id or letter.content_hash}",
             error_code=code,
-            payload=letter.payload,
+            payload=_with_its_key(key, letter, info),
             tenant_id=key.tenant_id,
         )
         ledger.count(session, key.tenant_id, received_at, {info.producer: Tally(dead=1)})
