@@ -48,7 +48,7 @@ _STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...
+    def stemWord(self, word: str) -> str: ...  # noqa: N802 - the library's name
 
 
 def terms(text: str) -> list[str]:

@@ -22,8 +22,8 @@ class WindowPolicy:
 
     `lease_seconds` must exceed the model's deadline and a margin for the write. `max_attempts` bounds tries without an
     outcome that were the window's own (bugs) before it becomes a dead letter, `max_crashes` the processes that died
-    over it alone. A busy or unreachable model
-    is no fault of the window: it is asked again for `patience_seconds` after the window was cut.
+    over it alone. A busy or unreachable model is no fault of the window: it is asked again for
+    `patience_seconds` after the window was cut.
     """
 
     idle_seconds: float = 90.0

@@ -200,7 +200,8 @@ def _show_counts(report: Report, console: Console) -> None:
             f"{counts.facts_closed} 条过往；流程结果 {counts.outcomes} 次；死信 {counts.dead}。用时 {times}。",
             f"\n{report.published} events published; {counts.turns} turns and {counts.sessions} sessions stored; "
             f"{counts.windows_applied} windows digested into {counts.episodes} episodes; "
-            f"facts: {counts.facts} current, {counts.facts_closed} past; procedure outcomes: {counts.outcomes}; dead letters: {counts.dead}. {times}.",
+            f"facts: {counts.facts} current, {counts.facts_closed} past; "
+            f"procedure outcomes: {counts.outcomes}; dead letters: {counts.dead}. {times}.",
         )
     )
     for wrong in report.wrong:
