@@ -1,4 +1,4 @@
-"""Dead letters of the key's tenant: list, look, try again, drop. Content only when asked for, and to who may read it."""
+"""Dead letters of the key's tenant: list, look, try again, drop. Content only on request, to who may read it."""
 
 from __future__ import annotations
 

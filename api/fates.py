@@ -23,8 +23,8 @@ class WindowView(BaseModel):
 class EventView(BaseModel):
     """Where an event stands, and what came of it.
 
-    `state` is stored, digested, applied, rejected, dead, dead_window, erased or purged; `reason` says why where there is
-    one. `said` is the same for people. Counts and episodes are its window's; facts are those that rest on the event itself.
+    `state` is stored, digested, applied, rejected, dead, dead_window, erased or purged; `reason` says why, if there is
+    one. `said` is the same for people. Counts and episodes are its window's; facts are those that rest on the event.
     """
 
     event_id: UUID
