@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from schemas.errors import NotNow
 from stores import budget
 from stores.kit import Kit
+from stores.waits import OVER_BUDGET
 from stores.windows import Claim
 
 logger = logging.getLogger(__name__)
-
-OVER_BUDGET = "over_budget"
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from sqlmodel import Session
 from afterturn.ids import uuid7
 from memory.prompts import PROMPT_VERSION
 from memory.windows import WindowPolicy
-from stores import circuit, cutting, outbox, windows
+from stores import circuit, cutting, jobs, outbox, windows
 from stores.windows import Backlog
 from tasks.app import DIGEST, INDEX, SWEEP
 from tasks.base import MemoryTask, hint, memory_task, queued
@@ -71,7 +71,7 @@ def sweep(kit: Stores, broker: Hints) -> Swept:
     """Cuts every due session, bounded in time, then keeps the queues supplied with hints. Repeat: harmless."""
     cut = _cut(kit)
     policy = kit.policies.windows
-    buried = kit.db.write(lambda session: windows.bury_lost(session, max_crashes=policy.max_crashes))
+    buried = kit.db.write(lambda session: _bury_lost(session, policy))
     if buried:
         logger.error("windows buried code=worker_lost count=%d", buried)
     with kit.db.read() as session:
@@ -109,6 +109,11 @@ def _cut(kit: Stores) -> int:
         else:
             break
     return total + in_round
+
+
+def _bury_lost(session: Session, policy: WindowPolicy) -> int:
+    jobs.note(session, SWEEP)
+    return windows.bury_lost(session, max_crashes=policy.max_crashes)
 
 
 def _due_tenants(kit: Stores, after: UUID | None) -> Sequence[UUID]:
