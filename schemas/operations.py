@@ -20,7 +20,7 @@ class OutboxRow(SQLModel, table=True):
     __tablename__ = "outbox"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
         UniqueConstraint("kind", "record_id"),
-        Index("ix_outbox_due", "next_try_at"),
+        Index("ix_outbox_due", "next_try_at", "id"),
         Index("ix_outbox_leased", "lease_until", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
     )
 

@@ -65,8 +65,32 @@ def claim_next(
     Fair: among tenants with due work, the one with the fewest running claims, then the one served least recently.
     Inside a tenant the window that has been due longest. A suspect window is given out only to who can run it alone.
     """
+    return db.write(
+        lambda session: claim(
+            session, lease_seconds=lease_seconds, with_suspects=with_suspects, answered_only=answered_only
+        )
+    )
+
+
+def claim(
+    session: Session, *, lease_seconds: float, with_suspects: bool = True, answered_only: bool = False
+) -> Claim | None:
+    """`claim_next` inside the caller's transaction, which must commit before the work begins."""
     wanted = _Wanted(with_suspects=with_suspects, answered_only=answered_only)
-    return db.write(lambda session: _claim(session, lease_seconds, wanted))
+    now = database_now(session)
+    for tenant_id in _tenants_in_turn(session, now, wanted):
+        row = session.exec(
+            select(Window)
+            .where(Window.tenant_id == tenant_id, wanted.is_due(now))
+            .order_by(col(Window.next_try_at), col(Window.id))
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        ).first()
+        if row is not None and (taken := _take(session, row, now, lease_seconds, wanted)) is not None:
+            served = update(Tenant).where(col(Tenant.id) == tenant_id).values(served_at=now)
+            session.connection().execute(served)
+            return taken
+    return None
 
 
 def claim_of(row: Window, now: datetime) -> Claim:
@@ -216,23 +240,6 @@ class _Wanted:
             col(Window.next_try_at) <= now,
             or_(is_free, col(Window.lease_until) <= now) if self.with_suspects else is_free,
         )
-
-
-def _claim(session: Session, lease_seconds: float, wanted: _Wanted) -> Claim | None:
-    now = database_now(session)
-    for tenant_id in _tenants_in_turn(session, now, wanted):
-        row = session.exec(
-            select(Window)
-            .where(Window.tenant_id == tenant_id, wanted.is_due(now))
-            .order_by(col(Window.next_try_at), col(Window.id))
-            .limit(1)
-            .with_for_update(skip_locked=True)
-        ).first()
-        if row is not None and (claim := _take(session, row, now, lease_seconds, wanted)) is not None:
-            served = update(Tenant).where(col(Tenant.id) == tenant_id).values(served_at=now)
-            session.connection().execute(served)
-            return claim
-    return None
 
 
 def _take(session: Session, row: Window, now: datetime, lease_seconds: float, wanted: _Wanted) -> Claim | None:

@@ -24,10 +24,13 @@ def upgrade() -> None:
     op.drop_index("ix_windows_tenant_due", "windows")
     op.drop_index("ix_windows_lease_until", "windows")
     op.drop_index("ix_sessions_due", "sessions")
+    op.drop_index("ix_outbox_due", "outbox")
     _partial_index("ix_windows_open", "windows", ["tenant_id", "next_try_at"], OPEN)
     _partial_index("ix_windows_leased", "windows", ["lease_until"], LEASED)
     _partial_index("ix_sessions_due", "sessions", ["tenant_id", "due_at"], DUE)
     _partial_index("ix_outbox_leased", "outbox", ["lease_until"], LEASED)
+    # With the order of the claim: after a rebuild all rows are due since the same moment.
+    op.create_index("ix_outbox_due", "outbox", ["next_try_at", "id"])
     op.create_table(
         "reservations",
         sa.Column("window_id", sa.Uuid(), nullable=False),
@@ -58,12 +61,14 @@ def downgrade() -> None:
     op.drop_table("circuits")
     op.drop_table("reservations")
     for name, table in (
+        ("ix_outbox_due", "outbox"),
         ("ix_outbox_leased", "outbox"),
         ("ix_sessions_due", "sessions"),
         ("ix_windows_leased", "windows"),
         ("ix_windows_open", "windows"),
     ):
         op.drop_index(name, table)
+    op.create_index("ix_outbox_due", "outbox", ["next_try_at"])
     op.create_index("ix_sessions_due", "sessions", ["due_at"])
     op.create_index("ix_windows_lease_until", "windows", ["lease_until"])
     op.create_index("ix_windows_state_due", "windows", ["state", "next_try_at"])
