@@ -86,7 +86,7 @@ def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> No
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     before, after = sql.upgrade(settings)
     if as_json:
-        show_json({"from": before, "to": after})
+        show_json({"revision": after, "from": before, "to": after})
     elif before == after:
         show(tr(f"数据库已是 {after}，无需升级。", f"the database is at {after} already."))
     else:
