@@ -56,13 +56,13 @@ def open_kit(settings: Settings) -> Kit:
     embedder = open_embedder(_embed_config(settings.embed))
     index = _index(settings, embedder)
     index.open()
-    policies, database = policies_of(settings), Database(settings.database_url)
+    policies, database = policies_of(settings, space=embedder.name), Database(settings.database_url)
     return Kit(
         settings=settings,
         policies=policies,
         db=database,
         index=index,
-        hot=HotCache(settings.redis_url),
+        hot=HotCache(settings.redis_url if settings.has_hot_cache else None),
         model=_model(settings, policies, database),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),

@@ -13,7 +13,8 @@ from schemas.envelopes import disclose, disclose_json
 from schemas.errors import BadBatch, NotFound, Permanent, ServiceError
 from schemas.tables import DeadLetter
 from stores import dead, windows
-from tasks.ingest import Stores, ingest_batch
+from tasks.ingest import ingest_batch
+from tasks.intake import Stores
 from tasks.parked import take_again
 
 logger = logging.getLogger(__name__)

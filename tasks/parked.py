@@ -15,7 +15,8 @@ from schemas.tables import DeadLetter
 from stores import dead, ledger, tenancy
 from stores.ledger import Tally
 from tasks.arrivals import Unread, judge
-from tasks.ingest import BatchInfo, Receipt, Stores, ingest_batch, keep
+from tasks.ingest import BatchInfo, Receipt, ingest_batch, keep
+from tasks.intake import Stores
 
 logger = logging.getLogger(__name__)
 

@@ -47,8 +47,15 @@ class Running:
 
 
 @contextmanager
-def worker(home: Path, role: str, *, checkout: Path = CHECKOUT, **settings: str) -> Generator[Running]:
+def worker(home: Path, role: str, **settings: str) -> Generator[Running]:
     """`celery -A workers.<role> worker`, ready to work; stopped in the end if it still runs."""
+    with worker_of(CHECKOUT, home, role, settings) as running:
+        yield running
+
+
+@contextmanager
+def worker_of(checkout: Path, home: Path, role: str, settings: dict[str, str]) -> Generator[Running]:
+    """The same from another checkout, such as a newer version's."""
     ready_file(home, role).unlink(missing_ok=True)
     words = ["-A", f"workers.{role}", "worker", "-n", f"{role}@%h", "--without-gossip", "--without-mingle"]
     with _celery(home, role, words, settings, checkout) as running:

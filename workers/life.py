@@ -26,7 +26,7 @@ from schemas.errors import BadSettings, ServiceError, StoreBusy
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
 from tasks.inhand import in_hand
-from workers import broker, logs
+from workers import broker, logs, transport
 from workers.presence import ready_file, start_record
 from workers.roles import Role
 
@@ -38,6 +38,7 @@ LAST_SECONDS = 2.0
 
 def serve(role: Role) -> Celery:
     """The application as this role's worker runs it. Once per process: a process has one role."""
+    transport.install()
     app.add_defaults(lambda: role_configuration(role, load_settings()))
     life = _Life(role)
     for moment, receiver in (

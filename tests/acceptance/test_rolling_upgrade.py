@@ -12,7 +12,7 @@ from sqlmodel import col, select
 
 from delivery_fixtures import World, new_world, turn
 from delivery_messages import is_quiet, push, sealed
-from delivery_processes import CHECKOUT, beat, worker
+from delivery_processes import CHECKOUT, beat, worker, worker_of
 from schemas.envelopes import disclose
 from schemas.tables import DeadLetter, Turn
 from services import scratch, wait_until
@@ -72,7 +72,7 @@ def test_a_rolling_upgrade_loses_nothing_and_counts_everything_once(home: Path, 
             assert len(_said(world)) == 40
 
             # The new version starts beside the old one; both take from the queue, and the old one goes on parking.
-            with worker(folder, "ingest", checkout=checkout, **given) as newer:
+            with worker_of(checkout, folder, "ingest", given) as newer:
                 for batch in sent[20:]:
                     push(client, sealed(world, batch))
                 wait_until(lambda: len(_said(world)) == 180, seconds=SECONDS, what="every event, of either version")

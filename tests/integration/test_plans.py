@@ -137,6 +137,6 @@ def _has_plan(statement: str) -> bool:
 
 
 def _plan(connection: Connection, statement: str, parameters: Any) -> str:
-    given = parameters[0] if isinstance(parameters, list) else parameters
+    given: Any = parameters[0] if type(parameters) is list else parameters
     rows = connection.exec_driver_sql(f"EXPLAIN {statement}", given).all()
     return "\n".join([statement, *(str(row[0]) for row in rows)])

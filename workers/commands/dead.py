@@ -94,7 +94,7 @@ def retry(
     """Takes letters in again. Exits 1 when one of them stays dead."""
     from stores import dead  # noqa: PLC0415 - SQL and Celery: a second that other commands need not pay
     from tasks import letters  # noqa: PLC0415
-    from tasks.ingest import open_intake  # noqa: PLC0415
+    from tasks.intake import open_intake  # noqa: PLC0415
     from workers.first_run import opened  # noqa: PLC0415
 
     settings, wanted = load_settings(), _kind(kind)
@@ -125,7 +125,7 @@ def drop(
 ) -> None:
     """Gives up on letters: they count as dealt with and lose their content."""
     from tasks import letters  # noqa: PLC0415 - SQL and Celery: a second that other commands need not pay
-    from tasks.ingest import open_intake  # noqa: PLC0415
+    from tasks.intake import open_intake  # noqa: PLC0415
 
     kit = open_intake(load_settings())
     try:
