@@ -26,7 +26,7 @@ from afterturn.errors import BadSeal
 from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import disclose_json, enclose, enclose_json
-from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
+from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, StoreBusy, Transient
 from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
@@ -164,6 +164,9 @@ def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Rece
         try:
             receipts = ingest_events(kit, key, [raw], batch=info)
         except ServiceError:
+            # The database was away, no worker was lost: this must not count towards a dead letter.
+            with suppress(StoreBusy):
+                kit.db.write(lambda session: dead.end_attempt(session, [name]))
             raise
         except Exception as exc:
             logger.error("event failed error=%s\n%s", type(exc).__qualname__, frames(exc))
