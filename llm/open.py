@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 def open_model(config: ModelConfig | None) -> Model:
     """The endpoint's model when one is configured, else the offline provider."""
     if config is None:
-        from llm.offline import OfflineModel
+        from llm.offline import OfflineModel  # noqa: PLC0415
 
         return OfflineModel()
-    from llm.openai_model import OpenAIModel
+    from llm.openai_model import OpenAIModel  # noqa: PLC0415
 
     return OpenAIModel(config)
 
@@ -23,9 +23,9 @@ def open_model(config: ModelConfig | None) -> Model:
 def open_embedder(config: EmbedConfig | None) -> Embedder:
     """The endpoint's embedder when one is configured, else the offline one."""
     if config is None:
-        from llm.offline_embedder import OfflineEmbedder
+        from llm.offline_embedder import OfflineEmbedder  # noqa: PLC0415
 
         return OfflineEmbedder()
-    from llm.embeddings import OpenAIEmbedder
+    from llm.embeddings import OpenAIEmbedder  # noqa: PLC0415
 
     return OpenAIEmbedder(config)

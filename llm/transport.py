@@ -98,7 +98,7 @@ def send(call: Callable[[], AbstractContextManager[Streamed]], *, deadline: floa
         return Failure(0, kind="bad_response")
 
 
-def error_for(failure: Failure) -> ModelBusy | BadAnswer:
+def error_for(failure: Failure) -> ModelBusy | BadAnswer:  # noqa: PLR0911
     """The error that a failure means, when nothing about the request can be changed."""
     status, wait = failure.status, failure.retry_after_seconds
     if status == 0:

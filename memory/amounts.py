@@ -33,7 +33,7 @@ _WORD = (
 )
 _AMOUNT = re.compile(
     rf"(?P<sign>{_SIGN}|(?:RMB|CNY|USD|EUR|GBP)(?=\s?\d))?\s?(?<![\d.])(?P<number>{_NUMBER})(?![\d%])"
-    rf"\s?(?P<scale>{_SCALE})?\s?(?P<word>{_WORD})?(?P<tail>以内|以下|之内|以上|起|左右|上下|多"
+    rf"\s?(?P<scale>{_SCALE})?(?P<more>(?<=[万千百])\d(?![\d.,]))?\s?(?P<word>{_WORD})?(?P<tail>以内|以下|之内|以上|起|左右|上下|多"
     rf"|\s?(?:max|tops|or less|or under|at most)\b)?",
     re.IGNORECASE,
 )
@@ -59,7 +59,7 @@ _ZH_AMOUNT = re.compile(
 )
 _LOOK_BACK = 24
 _AT_MOST = re.compile(
-    r"(?:不超过|不能超过|不要超过|别超过|最多|顶多|至多|上限(?:是|为)?|低于|少于|控制在|不高于"
+    r"(?:不超过|不能超过|不要超过|别超过|(?:最多|顶多|至多)(?:花|出|付|能花|能出)?|上限(?:是|为)?|低于|少于|控制在|不高于"
     r"|\b(?:under|below|at most|up to|max(?:imum)?(?: of)?|no more than|not more than|less than"
     r"|within|cap(?:ped)? at|tops)"
     r"|<=|≤|<)\s*$",
@@ -126,10 +126,12 @@ def _western(text: str) -> Iterator[tuple[re.Match[str], Amount]]:
     for match in _AMOUNT.finditer(text):
         number = Decimal(match["number"].replace(",", ""))
         scale = _SCALES.get((match["scale"] or "").lower(), 1)
+        # 3万5 is 35,000: the digit after a scale counts its tenth.
+        more = Decimal(match["more"] or 0) * scale / 10
         said = match["sign"] or match["word"]
         currency = code_of(CURRENCY, said) if said else None
         start = match.start("sign") if match["sign"] else match.start("number")
-        yield match, _bounded(text, match, number * scale, currency, start)
+        yield match, _bounded(text, match, number * scale + more, currency, start)
 
 
 def _chinese(text: str) -> Iterator[tuple[re.Match[str], Amount]]:

@@ -53,7 +53,7 @@ _BARE_YES = frozenset(_YES.split()) | {
 _BARE_NO = frozenset({"no", "nope", "nah", "no i don't", "no i'm not", "not really"}) | frozenset(
     {"不", "不是", "没有", "没", "不对", "不用", "不是的", "没有的", "不需要"}
 )
-_KEEP = re.compile(r"[^\w\s'?]|_")
+_KEEP = re.compile(r"[^\w\s']|_")
 _SPACES = re.compile(r"\s+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _PIECES = re.compile(r"[,，。.!！;；、~～\n]+")

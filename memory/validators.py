@@ -67,7 +67,10 @@ def name(value: str, language: str) -> str | None:
 def age(value: str, language: str) -> str | None:
     """Years from 0 to 130 as digits."""
     folded = re.sub(r"\s*(?:years? old|yrs?(?: old)?|y/o|周岁|岁)$", "", fold(value))
-    number = int(folded) if folded.isascii() and folded.isdigit() and len(folded) <= 3 else chinese_number(folded)
+    if folded.isascii() and folded.isdigit() and len(folded) <= 3:
+        number = int(folded)
+    else:
+        number = _english_number(folded) or chinese_number(folded)
     del language
     return str(number) if number is not None and 0 <= number <= 130 else None
 
@@ -156,6 +159,18 @@ def coded(codes: Mapping[str, Code]) -> Validator:
         return code_of(codes, value)
 
     return validate
+
+
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def _english_number(folded: str) -> int | None:
+    """Twenty to ninety-nine in words."""
+    tens, _, ones = folded.replace("-", " ").partition(" ")
+    if tens not in _TENS or (ones and ones not in _ONES):
+        return None
+    return (_TENS.index(tens) + 2) * 10 + (_ONES.index(ones) + 1 if ones else 0)
 
 
 def _singular(folded: str) -> str:

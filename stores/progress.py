@@ -19,11 +19,14 @@ from schemas.tables import (
     LedgerEntry,
     Moment,
     OutboxRow,
+    Procedure,
     ProcedureOutcome,
+    ProcedureVersion,
     Turn,
     Window,
 )
 from schemas.tables import Session as SessionRow
+from stores import dead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +83,12 @@ def progress(session: Session) -> Progress:
         outcomes=_count(session, ProcedureOutcome),
         moments=_count(session, Moment, col(Moment.deleted_at).is_(None)),
         owed=_count(session, OutboxRow),
-        dead=_count(session, DeadLetter, col(DeadLetter.resolved_at).is_(None)),
+        dead=_count(
+            session,
+            DeadLetter,
+            col(DeadLetter.kind).in_((dead.BATCH, dead.EVENT, dead.WINDOW)),
+            col(DeadLetter.resolved_at).is_(None),
+        ),
     )
 
 
@@ -88,14 +96,19 @@ def news(session: Session, seen: set[UUID]) -> list[News]:
     """What is new since the last call with the same `seen`, which it adds to: episodes, facts, refusals, outcomes."""
     found = [
         *(
-            (row.id, News("digest", f"episode:{row.outcome}", disclose(row.summary)))
+            (row.id, News("digest", row.outcome, disclose(row.summary)))
             for row in session.exec(select(Episode).order_by(col(Episode.started_at)))
         ),
         *((row.id, _fact_news(row)) for row in session.exec(select(Fact).order_by(col(Fact.recorded_at)))),
         *((row.id, _draft_news(row)) for row in session.exec(select(Draft).order_by(col(Draft.recorded_at)))),
         *(
-            (row.id, News("procedure", "success" if row.succeeded else "failure", row.source))
-            for row in session.exec(select(ProcedureOutcome).order_by(col(ProcedureOutcome.at)))
+            (row.id, News("procedure", "success" if row.succeeded else "failure", procedure.name))
+            for row, _, procedure in session.exec(
+                select(ProcedureOutcome, ProcedureVersion, Procedure)
+                .where(ProcedureOutcome.version_id == ProcedureVersion.id)
+                .where(ProcedureVersion.procedure_id == Procedure.id)
+                .order_by(col(ProcedureOutcome.at))
+            )
         ),
     ]
     fresh = [item for row_id, item in found if row_id not in seen and item.text]

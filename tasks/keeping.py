@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 from sqlmodel import Session
@@ -20,15 +20,16 @@ from afterturn.events import (
 )
 from afterturn.ids import uuid7
 from afterturn.masking import mask_json
-from memory.procedures import OutcomeView, stats
+from memory.episodes import EpisodePolicy
 from schemas.delivery import EventState
+from schemas.drafts import Outcome
 from schemas.envelopes import enclose_json
-from schemas.tables import ProcedureOutcome, StatePatch, User
-from stores import judgements, outbox, procedures, sessions, turns, working
+from schemas.tables import StatePatch, User
+from stores import episodes, judgements, procedures, sessions, turns, upkeep, working
 from stores.policies import Policies
-from stores.procedures import Rates
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
+from tasks import outcomes
 from tasks.arrivals import Kept, Placed, Row, observation_row, turn_row
 
 
@@ -99,6 +100,7 @@ class Keeping:
         for arrivals in self._arrivals.values():
             if arrivals.ended_at is not None:
                 working.checkpoint(self.session, self.key.tenant_id, arrivals.session_ref, arrivals.ended_at)
+                self._conclude(arrivals)
         for ticket_id, at in sorted(self._closed_tickets.items()):
             working.end_ticket(self.session, self.key.tenant_id, ticket_id, at)
         for event, placed, user_ref, session_ref in self._outcomes:
@@ -114,6 +116,15 @@ class Keeping:
                 verdict=event.verdict,
                 now=self.received_at,
             )
+
+    def _conclude(self, arrivals: Arrivals) -> None:
+        """An end that comes after the last window was digested still decides how its episode ended."""
+        if arrivals.outcome not in ("success", "failure"):
+            return
+        gain = EpisodePolicy().failure
+        outcome = cast("Outcome", arrivals.outcome)
+        changed = episodes.conclude(self.session, arrivals.session_ref, outcome, failure_gain=gain)
+        upkeep.owe(self.session, "episode", changed)
 
     def _session_of(self, kept: Kept, user: User) -> Arrivals:
         event = kept.event
@@ -179,29 +190,11 @@ class Keeping:
             user_ref=user_ref,
             session_ref=session_ref,
             succeeded=event.succeeded,
-            source="event",
+            source=procedures.REPORTED,
             weight=1.0,
             at=placed.at,
         )
-        if procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7):
-            # A procedure is the organisation's: nobody's erasure moves its generation.
-            outbox.owe(
-                self.session,
-                tenant=version.tenant_id,
-                user=version.tenant_id,
-                kind="procedure",
-                record_id=version.id,
-                row_version=version.row_version,
-                generation=0,
-            )
-
-    def _rates(self, outcomes: Sequence[ProcedureOutcome]) -> Rates:
-        views = [
-            OutcomeView(event_id=row.event_id, at=row.at, succeeded=row.succeeded, weight=row.weight)
-            for row in outcomes
-        ]
-        result = stats(views, self.policies.procedures)
-        return Rates(result.ema, result.successes, result.failures)
+        outcomes.note(self.session, version, outcome, policy=self.policies.procedures, new_id=uuid7)
 
 
 def as_uuid(text: str) -> UUID | None:

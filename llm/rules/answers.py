@@ -115,7 +115,6 @@ _REPLY_LEAD = re.compile(
     re.IGNORECASE,
 )
 _SURE_LEAD = re.compile(r"\b(?:think|probably|maybe|perhaps|not sure)\b|可能|也许|大概是?(?!\d)", re.IGNORECASE)
-_YES_LEAD = re.compile(r"^(?:yes|yeah|yep|yup|right|correct|是的?|对的?|嗯+)[\s,，.。!！]+", re.IGNORECASE)
 _SWAPS = (
     (re.compile(r"\b(?:are|were) you\b", re.IGNORECASE), "I am"),
     (re.compile(r"\byou're\b", re.IGNORECASE), "I'm"),
@@ -218,12 +217,6 @@ def confirmed(question: Piece, extract: Extract) -> list[Finding]:
         for found in extract(statement)
         if found.key not in {"need", "budget", "other", "constraint"} and found.value in question.text
     ]
-
-
-def after_yes(reply: str) -> str:
-    """A reply without the yes before it."""
-    match = _YES_LEAD.match(reply)
-    return reply[match.end() :] if match else reply
 
 
 def _values(key: str, rest: Piece, language: str) -> Iterator[tuple[str, Piece]]:

@@ -11,6 +11,12 @@ from llm.rules.taste_en import each_taste
 from memory.codes import DIET, code_of
 from schemas.drafts import Polarity
 
+_MY_ALLERGY = re.compile(
+    r"my\s+(?:(?:severe|bad|mild|serious|known)\s+)?(?P<v>[a-z]+(?:\s[a-z]+)?)\s+allergy\b"
+    r"|my\s+allerg(?:y|ies)\s+(?:is|are|include)\s*:?\s*|allerg(?:y|ies)\s*:\s*",
+    re.IGNORECASE,
+)
+_KINDS = frozenset({"food", "seasonal", "skin", "severe", "old", "childhood", "drug", "bad"})
 _HAS = re.compile(r"have|has|got", re.IGNORECASE)
 _ALLERGY_OPS: dict[str, Polarity] = {"holds": "+", "not": "-", "over": "retract", "was": "past"}
 _ALLERGIC = re.compile(
@@ -106,6 +112,7 @@ def find(clause: Clause) -> Iterator[Finding]:
     if clause.hedged:
         return
     yield from _diet_here(clause)
+    yield from _listed(clause)
     if clause.subject:
         yield from list(_allergies(clause)) or list(_diet(clause)) or list(_special(clause))
 
@@ -125,6 +132,17 @@ def _allergies(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "allergy", part(body, match, "v"), "+", end=body.start + match.end())
     elif match := _OUTGREW.match(body.text):
         yield stated(clause, "allergy", part(body, match, "v"), "retract", end=body.start + match.end())
+
+
+def _listed(clause: Clause) -> Iterator[Finding]:
+    """`My allergies are dust and mold`, `my peanut allergy`."""
+    match = _MY_ALLERGY.match(clause.whole.text)
+    if match is None or clause.subject:
+        return
+    if match["v"] is None:
+        yield from each_taste(clause, "allergy", clause.whole.tail(match.end()), "+")
+    elif match["v"].lower() not in _KINDS:
+        yield stated(clause, "allergy", part(clause.whole, match, "v"), "+", end=clause.start + match.end())
 
 
 def _end(clause: Clause, op: Polarity) -> int | None:

@@ -88,10 +88,9 @@ _BARE = re.compile(
 )
 # Without its subject, "love" is mostly a noun and "like" a comparison: a gerund, plural or infinitive makes them verbs.
 _LOVE_NOUN = re.compile(
-    r"^(?:(?:also|really|absolutely|just)\s+)?(?:loves?|likes?|hates?|needs?|works?"
-    r"|drinks?)\s+(?!to\s+\w|[a-z]+ing\b|[a-z]+s\b(?!\s*\w*['’])|[A-Z]|for\s+[A-Z]|at\s|as\s|an?\s"
-    r"|the\s)|^(?:loves?|likes?)\s+(?:is|was|always|has|as)\b|^(?:loves?"
-    r"|likes?)\s+[a-z]+s\s+(?:and|or)?\s*$(?<=zzz)",
+    r"(?:(?:also|really|absolutely|just)\s+)?(?P<verb>love|like)s?\s+"
+    r"(?!to\s+\w|[a-z]+ing\b|[a-z]+s\b(?!\s*['’])|(?-i:[A-Z])|for\s+(?-i:[A-Z])|at\s|as\s|an?\s|the\s)"
+    r"|(?:loves?|likes?)\s+(?:is|was|always|has|as|exists)\b",
     re.IGNORECASE,
 )
 _OTHER_SUBJECT = re.compile(
@@ -201,10 +200,10 @@ def clauses(text: str, start: int = 0) -> Iterator[Clause]:
         reach = _REACH_ME.sub(lambda match: ";" * len(match[0]), said)
         if _IRONY.search(said):
             continue
-        previous, met = "", False
+        previous, before, met = "", "", False
         for number, piece in enumerate(_pieces(reach, start + sentence.start())):
-            clause = _clause(piece, previous, last_kin, first=number == 0)
-            previous = clause.subject
+            clause = _clause(piece, previous, last_kin, before, first=number == 0)
+            previous, before = clause.subject, clause.whole.text
             if clause.subject not in {"", USER}:
                 last_kin, met = clause.subject, True
             yield clause
@@ -239,11 +238,11 @@ def _pieces(sentence: str, start: int) -> Iterator[Piece]:
         yield from pieces
 
 
-def _clause(piece: Piece, previous: str, last_kin: str, *, first: bool) -> Clause:
+def _clause(piece: Piece, previous: str, last_kin: str, before: str, *, first: bool) -> Clause:
     lead = _LEAD.match(piece.text)
     rest = piece.tail(lead.end()).stripped() if lead else piece
     hedged = _HEDGED.search(rest.text) is not None
-    subject, named, body, bare = _subject(rest, previous, last_kin, first=first)
+    subject, named, body, bare = _subject(rest, previous, last_kin, before, first=first)
     state, copula, perfect, body = _predicate(body)
     return Clause(
         whole=rest, piece=piece, subject=subject, body=body, start=rest.start, copula=copula, state=state,
@@ -251,7 +250,9 @@ def _clause(piece: Piece, previous: str, last_kin: str, *, first: bool) -> Claus
     )  # fmt: skip
 
 
-def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple[str, str | None, Piece, bool]:
+def _subject(
+    rest: Piece, previous: str, last_kin: str, before: str, *, first: bool
+) -> tuple[str, str | None, Piece, bool]:
     if mine := _FIRST.match(rest.text):
         return (
             USER,
@@ -269,7 +270,11 @@ def _subject(rest: Piece, previous: str, last_kin: str, *, first: bool) -> tuple
             or (third["they"] and last_kin.endswith("s"))
         )
         return (last_kin if fits else ""), None, rest.tail(third.end()), False
-    if previous and _BARE.match(rest.text) and not _OTHER_SUBJECT.match(rest.text) and not _LOVE_NOUN.match(rest.text):
+    noun = _LOVE_NOUN.match(rest.text)
+    # "I live in Rome and love coffee" is a verb; "I love the peace and love theme" is not.
+    if noun and noun["verb"] and previous == USER and noun["verb"].lower() not in before.lower():
+        noun = None
+    if previous and not noun and _BARE.match(rest.text) and not _OTHER_SUBJECT.match(rest.text):
         return previous, None, rest, True
     if (
         first

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from llm.rules.finding import Finding
 
-_VALUE = r"[\w'’.&-]+(?:\s[\w'’.&-]+){0,3}"
+_WORD = r"\w(?:[\w'’.&-]*\w)?"
+_VALUE = rf"{_WORD}(?:\s{_WORD}){{0,3}}"
 _PATTERNS = (
     re.compile(
         rf"^(?:(?:sorry|no|actually|oops|wait|correction|i meant|i mean|it's|it is|that's|make that"

@@ -25,6 +25,7 @@ _MOVED = re.compile(
 )
 
 
+_TITLED = re.compile(r"an?\s[^,.;]{2,50}?\s(?:based|living)\s+(?:in|out of)\s+", re.IGNORECASE)
 _LEFT_PLACE = re.compile(r"(?:left|moved away from|moved out of)\s+", re.IGNORECASE)
 _LEFT_END = re.compile(r"\s*(?:$|[,.]|for good|last|in (?:19|20)|and)", re.IGNORECASE)
 _PASSING = re.compile(r"\b(?:before|once|twice|all over|both)\b", re.IGNORECASE)
@@ -41,7 +42,7 @@ def find(clause: Clause) -> Iterator[Finding]:
     if not clause.subject or clause.hedged or clause.state == "cannot":
         return
     body = clause.body
-    if match := _LIVE.match(body.text):
+    if match := _LIVE.match(body.text) or (_TITLED.match(body.text) if clause.copula else None):
         yield from _living(clause, body.tail(match.end()), match[0])
     elif clause.state != "holds":
         return

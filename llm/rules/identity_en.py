@@ -39,7 +39,7 @@ _SPEAK = re.compile(
     r"|fluently)\s+)*(?P<v>[A-Z][a-z]+(?:(?:\s*,\s*|\s+and\s+|,\s+and\s+)[A-Z][a-z]+)*)"
 )
 _MY = re.compile(
-    r"^(?:my|the)\s+(?:(?:full|first|last|real|actual|given|current|new|current job"
+    r"^(?:my|the(?=\s+name))\s+(?:(?:full|first|last|real|actual|given|current|new|current job"
     r"|official)\s+)?(?P<key>name|age|job|job title|occupation|profession|employer|company"
     r"|workplace|home ?town|home|city|location|birthday|date of birth|pronouns|role|nickname"
     r"|address|wife's name|title|time ?zone)s?\s*(?:is\s+(?:now\s+|actually\s+|spelled\s+)?|'s\s+"
@@ -163,7 +163,7 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
         (match := _HERE.match(whole.text))
         and match["v"].split()[0].lower() in values.NAMES
         and clause.start < len(text)
-        and not text[: clause.start].strip(" ,.!hiHIeElLoO")
+        and not text[: clause.start].strip(" ,.!hiHIeElLoOyY")
     ):
         yield stated(clause, "name", Piece(match["v"], whole.start), "+", subject=USER)
 

@@ -81,7 +81,7 @@ def _score(text: str) -> float:
     for pattern, sign in ((_GOOD, 1.0), (_BAD, -1.0)):
         for match in pattern.finditer(sample):
             turned = _TURNED.search(sample[max(0, match.start() - 16) : match.start()])
-            score += sign * (-0.7 if turned else 1.0)
+            score += sign * (-0.4 if turned else 1.0)
     return score - (0.7 if _AGAIN.search(sample) and score <= 0 else 0.0)
 
 

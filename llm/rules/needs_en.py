@@ -35,7 +35,7 @@ _NEED_START = re.compile(
     re.IGNORECASE,
 )
 _NEED_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|please|asap|that (?:is"
+    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|too|as well|please|asap|that (?:is"
     r"|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow"
     r"|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be"
     r"|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know"

@@ -223,12 +223,16 @@ def entities_of(turns: Sequence[TurnView], findings: Sequence[Finding]) -> list[
             continue
         for kind, pattern in _ENTITIES:
             for match in pattern.finditer(turn.content[:8_000]):
-                name = match["v"].strip()
-                if kind != "product" or not (
-                    _NOT_PRODUCT.match(name) or any(name.endswith(known) for known, _ in found)
-                ):
+                name = _product(match["v"].strip()) if kind == "product" else match["v"].strip()
+                if name and not (kind == "product" and any(name.endswith(known) for known, _ in found)):
                     _keep(found, name, kind)
     return list(found.values())[:_MAX_ENTITIES]
+
+
+def _product(name: str) -> str:
+    """`My BT-500` is BT-500, `May 2024` is nothing."""
+    bare = name.split(" ", 1)[1] if _NOT_PRODUCT.match(name) and " " in name else name
+    return "" if _NOT_PRODUCT.match(bare) or bare.isdigit() else bare
 
 
 def _keep(found: dict[tuple[str, str], EntityDraft], name: str, kind: str) -> None:

@@ -37,6 +37,7 @@ _LOVER = re.compile(
     re.IGNORECASE,
 )
 _CONSUME = r"(?:eat(?:s|ing)?|drink(?:s|ing)?|ate|drank|consum(?:e|es|ing)|touch(?:ing)?|have|having|do|doing)"
+_ATE = re.compile(r"(?:eat|drink|smoke)\s+", re.IGNORECASE)
 _CONSUMING = re.compile(rf"(?:{_CONSUME}|play|watch|smoke|listen to)\s+", re.IGNORECASE)
 _EAT = re.compile(
     r"(?:eat|eats|drink|drinks|consume|consumes|wear|wears|touch|use)\s+(?!out\b|in\b|at\b|up\b|from\b)", re.IGNORECASE
@@ -140,7 +141,7 @@ def _liking(clause: Clause) -> Iterator[Finding]:
         if match := _LIKE.match(body.text) or _CONSUMING.match(body.text):
             yield from each_taste(clause, "likes", body.tail(match.end()), "retract", end=clause.whole.end)
     elif clause.state == "was":
-        if match := _LIKE.match(body.text) or _CONSUMING.match(body.text):
+        if match := _LIKE.match(body.text) or _ATE.match(body.text):
             yield from each_taste(clause, "likes", body.tail(match.end()), "past")
     elif clause.state == "not" and (match := _NOT_LIKE.match(body.text)):
         yield from each_taste(clause, "likes", body.tail(match.end()), "-")

@@ -120,13 +120,8 @@ def _whole_phrases(parts: list[Piece], region: Piece) -> list[Piece]:
     """`going on trips with friends and family` is one thing: the bare noun belongs to the phrase before it."""
     if len(parts) > 1 and _ADJECTIVE_LEFT.search(parts[0].text):
         return []
-    if (
-        len(parts) < 2
-        or not re.search(r"\b(?:with|of|between|for|about)\s+(?:\w+\s+)?\w+$", parts[0].text)
-        or not re.match(r"[a-z]+ing\b", parts[0].text)
-    ):
-        return parts
-    if re.match(r"[a-z]+ing\b", parts[1].text):
+    phrase = len(parts) > 1 and re.search(r"\b(?:with|of|between|for|about)\s+(?:\w+\s+)?\w+$", parts[0].text)
+    if not phrase or re.match(r"[a-z]+ing\b", parts[1].text):
         return parts
     end = parts[1].end
     return [Piece(region.text[parts[0].start - region.start : end - region.start], parts[0].start), *parts[2:]]

@@ -20,7 +20,7 @@ _TITLE_LEAD = re.compile(
 _OPS: dict[str, Polarity] = {"holds": "+", "over": "retract", "was": "past"}
 _WORK = re.compile(
     r"(?:work(?:s|ed|ing)?|employed)\s+(?:(?:full[- ]time|part[- ]time|remotely|mainly|mostly|here"
-    r"|now|currently|freelance|over)\s+)*(?:at|for|by|with)\s+",
+    r"|now|currently|freelance|over)\s+)*(?:in\s+(?-i:[A-Z])[\w-]+\s+)?(?:at|for|by|with)\s+",
     re.IGNORECASE,
 )
 _WORK_AS = re.compile(

@@ -15,6 +15,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 
+from afterturn import local
 from afterturn.errors import BadCredential
 
 SECRET_BYTES = 32
@@ -58,10 +59,13 @@ def parse_credential(text: str) -> Credential:
 
 
 def find_credential(key: str | None) -> Credential:
-    """The credential from the argument, else from `AFTERTURN_KEY`. Raises: BadCredential."""
-    text = key if key is not None else os.environ.get("AFTERTURN_KEY", "")
+    """The credential from the argument, else `AFTERTURN_KEY`, else the key file of the installation on this machine.
+
+    Raises: BadCredential.
+    """
+    text = key if key is not None else os.environ.get("AFTERTURN_KEY") or local.key_text()
     if not text:
-        msg = "no key: pass key= or set AFTERTURN_KEY (make one with `./afterturn keys`)"
+        msg = "no key: pass key= or set AFTERTURN_KEY (make one with `./afterturn keys create`)"
         raise BadCredential(msg)
     return parse_credential(text.strip())
 

@@ -11,7 +11,7 @@ from sys import getsizeof
 from typing import TYPE_CHECKING, Literal, Self
 from uuid import UUID
 
-from afterturn import lifetime
+from afterturn import lifetime, local
 from afterturn.arguments import EventOptions, add_options, require, true_or_false, uuid_fault
 from afterturn.buffer import Buffer
 from afterturn.credentials import find_credential
@@ -255,7 +255,7 @@ class Outlet:
 
 
 def _broker_url(url: str | None) -> str:
-    text = url if url is not None else os.environ.get("AFTERTURN_BROKER_URL", "")
+    text = url if url is not None else os.environ.get("AFTERTURN_BROKER_URL") or local.broker_url()
     if not text:
         msg = "url: no broker; pass url= or set AFTERTURN_BROKER_URL"
         raise BadSetting(msg)

@@ -40,7 +40,8 @@ _STATE_SCOPES = frozenset({"session", "thread", "ticket"})
 class Publisher(Outlet):
     """Publishes events of one agent. Make one per process, early, and share it between threads.
 
-    key: default `AFTERTURN_KEY`. url: the broker, default `AFTERTURN_BROKER_URL`. agent: default of agent=.
+    key: default `AFTERTURN_KEY`. url: the broker, default `AFTERTURN_BROKER_URL`; where a variable is not set, the
+    installation on this machine, if there is one. agent: default of agent=.
     durability: "memory" keeps events in this process until the broker has them; a killed process loses those.
     max_events, max_bytes: beyond either, new events are refused and counted in `stats().refused`.
     exit_seconds: how long the end of the process may wait for delivery; what is left is counted on stderr.
