@@ -61,7 +61,7 @@ def open_kit(settings: Settings) -> Kit:
         db=Database(settings.database_url),
         index=index,
         hot=HotCache(settings.redis_url),
-        model=open_model(_model_config(settings.llm)),
+        model=open_model(model_config(settings.llm)),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
@@ -110,7 +110,8 @@ def _index(settings: Settings, embedder: Embedder) -> Index:
     return EmbeddedIndex(settings.home / "index", space=embedder.name)
 
 
-def _model_config(llm: LlmSettings) -> ModelConfig | None:
+def model_config(llm: LlmSettings) -> ModelConfig | None:
+    """What the settings say of the model; None for the offline rules."""
     if llm.is_offline:
         return None
     return ModelConfig(
