@@ -23,7 +23,8 @@ from schemas.errors import BadInput, NotFound
 from stores import ledger
 from stores.kit import Kit
 from stores.tenancy import KeyInfo
-from tasks.ingest import BatchInfo, Receipt, ingest_events
+from tasks.ingest import BatchInfo, ingest_events
+from tasks.receipts import Receipt
 
 router = APIRouter(prefix="/v1", tags=["events"])
 

@@ -19,9 +19,10 @@ from rich.table import Table
 from afterturn import Publisher
 from stores.sql import Database
 from workers.demo.evidence import DEPTHS, Score, score
+from workers.demo.files import read
 from workers.demo.instance import scratch_instance
 from workers.demo.live import Watch
-from workers.demo.transcripts import Transcript, read
+from workers.demo.transcripts import Transcript
 
 QUIET_SECONDS = 900.0
 

@@ -293,7 +293,7 @@ def _sentence_draft(turn: TurnView, start: int, end: int, flags: Sequence[Flag])
         role=turn.role,
         scope="user" if turn.role == "user" else ("ticket" if turn.ticket_id is not None else "thread"),
         scope_key=turn.ticket_id if turn.role != "user" else None,
-        tz=turn.tz,
+        tz=turn.zone_name(),
         source=turn.source,
         agent_id=turn.agent_id,
         ticket_id=turn.ticket_id,

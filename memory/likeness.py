@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 _DIGITS = re.compile(r"\d+")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _MAX_CHARS = 2_000
 
 
@@ -23,8 +24,9 @@ def shape(text: str) -> Shape:
 
     Trigrams need no word borders, so Chinese and English are treated alike.
     """
-    folded = unicodedata.normalize("NFKC", text[:_MAX_CHARS]).casefold()
-    letters = "".join(ch for ch in folded if ch.isalnum())
+    start = text[:_MAX_CHARS]
+    folded = start.lower() if start.isascii() else unicodedata.normalize("NFKC", start).casefold()
+    letters = _NO_LETTERS.sub("", folded)
     grams = {letters[i : i + 3] for i in range(max(1, len(letters) - 2))} if letters else set[str]()
     return Shape(frozenset(grams), tuple(_DIGITS.findall(folded)))
 
@@ -41,7 +43,28 @@ def likeness(one: Shape, other: Shape) -> float:
     return len(one.grams & other.grams) / len(one.grams | other.grams)
 
 
-def is_like(one: Shape, other: Shape, least: float) -> bool:
-    """Whether the likeness is at least `least`. Cheap for most pairs: sets of unlike size cannot be alike."""
-    small, large = sorted((len(one.grams), len(other.grams)))
-    return small >= least * large and likeness(one, other) >= least
+class Heard:
+    """The texts that were taken so far, to ask of the next one whether it says the same as one of them.
+
+    `least` is the likeness from which it does. Only texts with the same numbers and of like size are compared.
+    """
+
+    def __init__(self, least: float) -> None:
+        self._least = least
+        self._by_numbers: dict[tuple[str, ...], list[tuple[int, frozenset[str], str | None]]] = {}
+
+    def has_like(self, one: Shape, *, but: str | None = None) -> bool:
+        """Whether a taken text repeats it; those that were taken under the name `but` do not count."""
+        size, least = len(one.grams), self._least
+        for other_size, grams, name in self._by_numbers.get(one.numbers, ()):
+            if other_size < least * size or size < least * other_size or (name is not None and name == but):
+                continue
+            common = len(one.grams & grams)
+            every = size + other_size - common
+            if not every or common / every >= least:
+                return True
+        return False
+
+    def take(self, one: Shape, *, name: str | None = None) -> None:
+        """Takes a text, under a name if it has one."""
+        self._by_numbers.setdefault(one.numbers, []).append((len(one.grams), one.grams, name))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from afterturn.wire import SECTIONS, PackItem, ToConfirm
-from memory.likeness import Shape, is_like, shape
+from memory.likeness import Heard, shape
 from memory.notes import CONFIRM, HEADINGS, INTRO, note
 from memory.tokens import Counter
 
@@ -63,7 +63,7 @@ def pack(
 
     Shape: `items` come best first (tail: newest last); `language` is zh or en and names the headings.
     """
-    unique = _without_repeats([_clipped(item, policy) for item in items], policy)
+    unique = _each_once([_clipped(item, policy) for item in items], policy)
     chosen = _chosen(unique, language, budget_tokens, count, policy)
     questions = list(to_confirm)
     prompt = render(_in_order(unique, chosen), language=language, to_confirm=questions)
@@ -127,23 +127,20 @@ def _clipped(item: PackItem, policy: PackPolicy) -> PackItem:
     return item.model_copy(update={"text": item.text[: policy.item_chars - 1].rstrip() + "…"})
 
 
-def _without_repeats(items: Sequence[PackItem], policy: PackPolicy) -> list[PackItem]:
-    """Drops an item whose id, turn or words stand in one of a section of more need (or earlier in its own)."""
+def _each_once(items: Sequence[PackItem], policy: PackPolicy) -> list[PackItem]:
+    """Drops an item whose id or turn stands in one of a section of more need (or earlier in its own)."""
     need = {section: place for place, section in enumerate(policy.order)}
     by_need = sorted(range(len(items)), key=lambda i: (need.get(items[i].section, len(need)), i))
     ids: set[str] = set()
     turns: set[str] = set()
-    shapes: list[Shape] = []
     kept: list[int] = []
     for i in by_need:
         item = items[i]
-        own = shape(item.text)
         said = set(item.turn_ids) if item.kind in {"moment", "turn"} else set[str]()
-        if item.id in ids or said & turns or any(is_like(own, other, policy.like) for other in shapes):
+        if item.id in ids or said & turns:
             continue
         ids.add(item.id)
         turns |= said
-        shapes.append(own)
         kept.append(i)
     return [items[i] for i in sorted(kept)]
 
@@ -152,23 +149,35 @@ def _chosen(
     items: Sequence[PackItem], language: str, budget_tokens: int, count: Counter, policy: PackPolicy
 ) -> list[int]:
     """Places of the items to keep, in the order of choosing (what must go again goes from the end)."""
-    frame = count("\n".join((_OPEN, INTRO[language], _CLOSE, "")))
-    left = budget_tokens - frame
-    cost = [count(_line(item, language) + "\n") for item in items]
-    heading = {section: count(f"## {HEADINGS[language][section]}\n") for section in SECTIONS}
+    left = budget_tokens - count("\n".join((_OPEN, INTRO[language], _CLOSE, "")))
+    costs: dict[int, int] = {}
+    heard = Heard(policy.like)
     chosen: list[int] = []
+    settled: set[int] = set()
     opened: set[str] = set()
     for capped in (True, False):
         for section in policy.order:
+            heading = 0 if section in opened else count(f"## {HEADINGS[language][section]}\n")
             room = policy.shares.get(section, 1.0) * budget_tokens if capped else float(left)
             for i in _by_worth(items, section):
-                price = cost[i] + (0 if section in opened else heading[section])
-                if i in chosen or price > left or price > room:
+                # Priced and compared only when its turn comes: most of what was found never fits.
+                if i in settled or left <= heading:
                     continue
+                if i not in costs:
+                    costs[i] = count(_line(items[i], language) + "\n")
+                price = costs[i] + heading
+                if price > left or price > room:
+                    continue
+                settled.add(i)
+                own = shape(items[i].text)
+                if heard.has_like(own):
+                    continue
+                heard.take(own)
                 chosen.append(i)
                 opened.add(section)
                 left -= price
                 room -= price
+                heading = 0
     return chosen
 
 

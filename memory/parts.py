@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memory.turns import TurnView
+from memory.windows import estimate_tokens
 from schemas.drafts import Outcome, ProcedureDraft, Sentiment, WindowDraft
 
+#: A single turn of fewer characters is never cut: what does not fit then is not its length.
+MIN_CHARS = 2_000
 
-def halves(turns: Sequence[TurnView]) -> tuple[Sequence[TurnView], Sequence[TurnView]]:
-    """Two parts of about equal size in tokens, in order. Raises: ValueError for fewer than two turns."""
-    if len(turns) < 2:
-        msg = "a window of one turn has no halves"
-        raise ValueError(msg)
-    half = sum(turn.token_count for turn in turns) / 2
-    seen = 0
-    for place, (turn, _) in enumerate(pairwise(turns), 1):
-        seen += turn.token_count
-        if seen >= half:
-            return turns[:place], turns[place:]
-    return turns[:-1], turns[-1:]
+_BORDER = re.compile(r"[。！？!?\n]+|(?<=[.;；])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """Two parts in order. The labels of the second count on from `first_count` turns of the first."""
+
+    first: Sequence[TurnView]
+    second: Sequence[TurnView]
+    first_count: int
+
+
+def halves(turns: Sequence[TurnView]) -> Halves | None:
+    """Two parts of about equal size in tokens; of a single turn, two parts of its text. None when nothing can be cut.
+
+    The parts of one turn keep its id, and both are its t1: a quote is looked for in the whole turn.
+    """
+    if len(turns) > 1:
+        place = _middle(turns)
+        return Halves(turns[:place], turns[place:], place)
+    if not turns or len(turns[0].content) < MIN_CHARS:
+        return None
+    turn = turns[0]
+    place = _border(turn.content)
+    return Halves([_part(turn, turn.content[:place])], [_part(turn, turn.content[place:])], 0)
 
 
 def join(first: WindowDraft, second: WindowDraft, *, first_count: int) -> WindowDraft:
@@ -44,8 +62,30 @@ def join(first: WindowDraft, second: WindowDraft, *, first_count: int) -> Window
     )
 
 
+def _middle(turns: Sequence[TurnView]) -> int:
+    half = sum(turn.token_count for turn in turns) / 2
+    seen = 0
+    for place, (turn, _) in enumerate(pairwise(turns), 1):
+        seen += turn.token_count
+        if seen >= half:
+            return place
+    return len(turns) - 1
+
+
+def _border(text: str) -> int:
+    """Where to cut a text: at the end of the sentence nearest to its middle, else in the middle."""
+    middle = len(text) // 2
+    places = [found.end() for found in _BORDER.finditer(text) if 0 < found.end() < len(text)]
+    nearest = min(places, key=lambda place: abs(place - middle), default=middle)
+    return nearest if abs(nearest - middle) <= len(text) // 4 else middle
+
+
+def _part(turn: TurnView, text: str) -> TurnView:
+    return replace(turn, content=text, token_count=estimate_tokens(text))
+
+
 def _moved(label: str, by: int) -> str:
-    return f"t{int(label[1:]) + by}" if label[:1] == "t" and label[1:].isdigit() else label
+    return f"t{int(label[1:]) + by}" if label[:1] == "t" and label[1:].isdecimal() and label.isascii() else label
 
 
 def _outcome(first: Outcome, second: Outcome) -> Outcome:
@@ -57,6 +97,7 @@ def _sentiment(first: Sentiment, second: Sentiment) -> Sentiment:
 
 
 def _procedure(first: ProcedureDraft | None, second: ProcedureDraft | None, first_count: int) -> ProcedureDraft | None:
-    if second is None:
+    """The later part's word, unless it does not know."""
+    if second is None or (second.verdict == "unknown" and first is not None):
         return first
     return second.model_copy(update={"turns": [_moved(label, first_count) for label in second.turns]})

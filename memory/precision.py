@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, tzinfo
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _DAY = timedelta(days=1)
+_OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d)")
 
 
 def window_end(start: datetime, precision: str, tz: str | None) -> datetime:
@@ -27,9 +29,12 @@ def window_end(start: datetime, precision: str, tz: str | None) -> datetime:
 
 
 def zone_of(tz: str | None) -> tzinfo:
-    """The zone a version renders in: an IANA name, or UTC when there is none."""
+    """The zone a version renders in: an IANA name, an offset such as +08:00, or UTC when there is none."""
     if tz is None:
         return UTC
+    if offset := _OFFSET.fullmatch(tz):
+        minutes = int(offset["hours"]) * 60 + int(offset["minutes"])
+        return timezone(timedelta(minutes=-minutes if offset["sign"] == "-" else minutes))
     try:
         return ZoneInfo(tz)
     except (ZoneInfoNotFoundError, ValueError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from memory.dates import resolve
 from memory.language import language_of
 from memory.ranking import Interval
-from memory.terms import terms
+from memory.terms import term_set
 
 _SENTENCE_END = re.compile(r"[。！？!?…\n]+|\.(?=\s)")
 
@@ -67,6 +67,6 @@ def coverage(query_terms: Sequence[str], text: str) -> float:
     """
     if not query_terms:
         return 0.0
-    held: Collection[str] = set(terms(text))
+    held = term_set(text)
     weights = {term: 1.0 if len(term) == 1 else 2.0 for term in query_terms}
     return sum(weight for term, weight in weights.items() if term in held) / sum(weights.values())

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Self
 from uuid import UUID
 
-from memory.likeness import Shape, is_like, shape
+from memory.likeness import Heard, shape
 from schemas.indexing import Hit
 
 Interval = tuple[datetime, datetime]
@@ -173,7 +173,7 @@ def diversify(
     Repeat: diversifying a diversified list changes nothing.
     """
     kept: list[Ranked] = []
-    shapes: list[tuple[Candidate, Shape]] = []
+    heard: dict[str, Heard] = {}
     slots: set[str] = set()
     for one in ranked:
         if len(kept) >= limit:
@@ -181,13 +181,38 @@ def diversify(
         slot = one.candidate.slot
         if one_version and slot is not None and slot in slots:
             continue
-        own = shape(one.candidate.text)
-        if any(_repeats(one.candidate, own, other, of, policy) for other, of in shapes):
+        # Versions of one slot may well read alike: their dates tell them apart.
+        own, said = shape(one.candidate.text), heard.setdefault(one.candidate.kind, Heard(policy.like))
+        if said.has_like(own, but=slot):
             continue
         kept.append(one)
-        shapes.append((one.candidate, own))
+        said.take(own, name=slot)
         if slot is not None:
             slots.add(slot)
+    return kept
+
+
+def shortlist(hits: Sequence[Hit], limits: Mapping[str, int], policy: RankPolicy = RankPolicy()) -> list[Hit]:
+    """The hits worth reading back: of each kind that `limits` names the best so many, of others all.
+
+    By the index's own parts alone; what a record adds to its rank (time, importance, its words) weighs less than
+    the distance to what is left out.
+    """
+    scaled = {
+        "vector": _scaled([hit.cosine for hit in hits]),
+        "own": _scaled([hit.own_bm25 for hit in hits]),
+        "context": _scaled([hit.context_bm25 for hit in hits]),
+    }
+    weights = _weights(policy)
+    scores = [math.fsum(weights[name] * values[i] for name, values in scaled.items()) for i in range(len(hits))]
+    left = dict(limits)
+    kept: list[Hit] = []
+    for i in sorted(range(len(hits)), key=lambda i: (-scores[i], hits[i].id)):
+        kind = hits[i].kind
+        if left.get(kind, 1) > 0:
+            kept.append(hits[i])
+            if kind in left:
+                left[kind] -= 1
     return kept
 
 
@@ -234,7 +259,3 @@ def _scaled(values: Sequence[float | None], *, constant: float = 1.0) -> list[fl
         return [0.0 if value is None else constant for value in values]
     return [0.0 if value is None else (value - low) / (high - low) for value in values]
 
-
-def _repeats(one: Candidate, own: Shape, other: Candidate, of: Shape, policy: RankPolicy) -> bool:
-    same_slot = one.slot is not None and one.slot == other.slot
-    return not same_slot and one.kind == other.kind and is_like(own, of, policy.like)

@@ -143,6 +143,11 @@ def _as_read(record: FactRecord, spec: KeySpec | None) -> str:
     return code.zh if record.language.startswith("zh") else code.en
 
 
+def section_of(record: EpisodeRecord) -> str:
+    """Where an episode stands: what failed is a pitfall."""
+    return "pitfalls" if record.outcome == "failure" else "episodes"
+
+
 def episode_item(record: EpisodeRecord, ranked: Ranked, *, language: str, now: datetime) -> PackItem:
     """An episode as an item: what failed is a pitfall."""
     day = date_text(record.started_at, UTC)
@@ -151,7 +156,7 @@ def episode_item(record: EpisodeRecord, ranked: Ranked, *, language: str, now: d
     return PackItem(
         id=str(record.id),
         kind="episode",
-        section="pitfalls" if record.outcome == "failure" else "episodes",
+        section=section_of(record),
         text=f"{day}: {record.summary}{remark}",
         evidence=tuple(EvidenceRef(event_id=turn_id) for turn_id in record.turn_ids[:ITEM_TURNS]),
         at=record.ended_at,

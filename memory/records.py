@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from afterturn.wire import EvidenceRef
+from memory import precision
 from memory.moments import Cut
 from memory.turns import TurnView
 
@@ -145,10 +145,7 @@ class PendingRecord:
 
 
 def zone_of(name: str | None, utc_offset_minutes: int = 0) -> tzinfo:
-    """A zone by its IANA name, else a fixed offset, else UTC."""
+    """A zone by its name (IANA, or an offset such as +08:00), else a fixed offset, else UTC."""
     if name:
-        try:
-            return ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError):
-            return UTC
+        return precision.zone_of(name)
     return timezone(timedelta(minutes=utc_offset_minutes)) if utc_offset_minutes else UTC

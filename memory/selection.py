@@ -125,33 +125,33 @@ def _searched(found: Found, question: Question) -> list[PackItem]:
     )
     kept = diversify(ranked, limit=MAX_SEARCHED, policy=question.policy)
     items: list[PackItem] = []
-    for one in kept:
+    for one in _capped(kept, episodes, question):
         one_id = one.candidate.id
         if one_id in moments:
             items.append(recalled.moment_item(moments[one_id], one, terms, now=question.now))
         elif one_id in episodes:
-            items.append(_episode(episodes[one_id], one, question))
+            record = episodes[one_id]
+            items.append(recalled.episode_item(record, one, language=question.language, now=question.now))
         else:
             items.append(recalled.procedure_item(procedures[one_id], one, language=question.language, now=question.now))
-    return _capped(items, question)
+    return items
 
 
-def _episode(record: EpisodeRecord, one: Ranked, question: Question) -> PackItem:
-    return recalled.episode_item(record, one, language=question.language, now=question.now)
-
-
-def _capped(items: Sequence[PackItem], question: Question) -> list[PackItem]:
+def _capped(ranked: Sequence[Ranked], episodes: Mapping[UUID, EpisodeRecord], question: Question) -> list[Ranked]:
+    """As many of each section as a pack may show, before any of them is put into words."""
     left = {
         "episodes": question.episodes,
         "pitfalls": question.pitfalls,
         "procedure": question.procedures,
-        "moments": MAX_MOMENTS,
+        "moment": MAX_MOMENTS,
     }
-    kept: list[PackItem] = []
-    for item in items:
-        if left[item.section] > 0:
-            left[item.section] -= 1
-            kept.append(item)
+    kept: list[Ranked] = []
+    for one in ranked:
+        record = episodes.get(one.candidate.id)
+        section = one.candidate.kind if record is None else recalled.section_of(record)
+        if left[section] > 0:
+            left[section] -= 1
+            kept.append(one)
     return kept
 
 

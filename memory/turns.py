@@ -41,3 +41,10 @@ class TurnView:
             except (ZoneInfoNotFoundError, ValueError):
                 pass
         return timezone(timedelta(minutes=self.utc_offset_minutes))
+
+    def zone_name(self) -> str | None:
+        """The zone to keep beside a date: an IANA name, else an offset such as +08:00; None for UTC."""
+        if self.tz is not None or not self.utc_offset_minutes:
+            return self.tz
+        hours, minutes = divmod(abs(self.utc_offset_minutes), 60)
+        return f"{'-' if self.utc_offset_minutes < 0 else '+'}{hours:02d}:{minutes:02d}"

@@ -129,7 +129,7 @@ def _verified(
         valid_from=begin,
         valid_until=end,
         precision=precision,
-        tz=source.turn.tz,
+        tz=source.turn.zone_name(),
         source=source.turn.source,
         agent_id=source.turn.agent_id,
         ticket_id=source.turn.ticket_id,

@@ -21,7 +21,8 @@ class WindowPolicy:
     """When a session is due and how its windows are tried. Seconds, tokens and counts, all > 0.
 
     `lease_seconds` must exceed the model's deadline and a margin for the write. `max_attempts` bounds tries without an
-    outcome (failed calls and lost workers alike) before the window becomes a dead letter.
+    outcome that were the window's own (bugs, lost workers) before it becomes a dead letter. A busy or unreachable model
+    is no fault of the window: it is asked again for `patience_seconds` after the window was cut.
     """
 
     idle_seconds: float = 90.0
@@ -31,6 +32,7 @@ class WindowPolicy:
     max_attempts: int = 8
     backoff_base_seconds: float = 2.0
     backoff_cap_seconds: float = 600.0
+    patience_seconds: float = 21_600.0
 
 
 class InOrder(Protocol):
@@ -150,6 +152,20 @@ def backoff(attempts: int, retry_after_seconds: float | None, roll: float, polic
     if retry_after_seconds is None:
         return jittered
     return max(jittered, retry_after_seconds + roll * policy.backoff_base_seconds)
+
+
+def busy_wait(
+    waited_seconds: float, retry_after_seconds: float | None, roll: float, policy: WindowPolicy | None = None
+) -> float:
+    """Seconds until a model that was busy is asked again; `roll` is uniform in [0, 1).
+
+    Half to all of what the window has waited so far, between base and cap, so that the waits double by themselves:
+    attempts count only what is the window's own fault. A server's Retry-After is honoured as in `backoff`.
+    """
+    policy = policy or WindowPolicy()
+    span = min(policy.backoff_cap_seconds, max(policy.backoff_base_seconds, waited_seconds))
+    wait = span * (0.5 + roll / 2)
+    return wait if retry_after_seconds is None else max(wait, retry_after_seconds + roll * policy.backoff_base_seconds)
 
 
 def estimate_tokens(text: str) -> int:

@@ -223,10 +223,13 @@ class Moment(SQLModel, table=True):
 
 
 class Span(SQLModel, table=True):
-    """A part of a turn that must not come back: characters [start, end) of its content, and why."""
+    """A part of a turn that must not come back: characters [start, end) of its content, and why.
+
+    Two statements may hold back the same words, each for itself: the id follows from place, reason and evidence.
+    """
 
     __tablename__ = "spans"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (UniqueConstraint("tenant_id", "event_id", "start", "end", "reason"),)
+    __table_args__ = (Index("ix_spans_event", "tenant_id", "event_id"),)
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID

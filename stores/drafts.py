@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -11,16 +10,8 @@ from sqlalchemy import func
 from sqlmodel import Session, col, select
 
 from schemas.memories import WriteStatus
-from schemas.tables import Draft, Evidence
+from schemas.tables import Draft, Evidence, FactDecision
 from stores.sql import insert_once
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """What was kept at once so far: statements of this session, and changes of identity in the last day."""
-
-    kept_in_session: int
-    identity_changes_today: int
 
 
 def add(session: Session, rows: Sequence[Draft]) -> None:
@@ -28,20 +19,31 @@ def add(session: Session, rows: Sequence[Draft]) -> None:
     insert_once(session, Draft, rows)
 
 
-def quota(session: Session, user_ref: UUID, session_ref: UUID, *, now: datetime) -> Quota:
-    """Counts over evidence that counted at once."""
-    auto = Evidence.write_status == WriteStatus.AUTO
-    kept = session.exec(
-        select(func.count()).select_from(Evidence).where(Evidence.session_ref == session_ref, auto)
-    ).one()
-    changes = session.exec(
+def kept_in_session(session: Session, session_ref: UUID) -> int:
+    """How many statements of a session counted at once so far."""
+    query = (
         select(func.count())
         .select_from(Evidence)
+        .where(Evidence.session_ref == session_ref, Evidence.write_status == WriteStatus.AUTO)
+    )
+    return session.exec(query).one()
+
+
+def identity_changes(session: Session, user_ref: UUID, *, before: datetime) -> int:
+    """How many statements of the day before `before` changed who the user was said to be. First words change nothing.
+
+    By the time of the words, so that the import of a long history is no flood of changes.
+    """
+    query = (
+        select(func.count())
+        .select_from(FactDecision)
+        .join(Evidence, col(Evidence.id) == col(FactDecision.evidence_id))
         .where(
-            Evidence.user_ref == user_ref,
+            FactDecision.user_ref == user_ref,
+            FactDecision.op == "supersede",
             Evidence.type == "identity",
-            col(Evidence.recorded_at) > now - timedelta(days=1),
-            auto,
+            col(Evidence.at) > before - timedelta(days=1),
+            col(Evidence.at) <= before,
         )
-    ).one()
-    return Quota(kept, changes)
+    )
+    return session.exec(query).one()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import cast
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import ColumnElement, update
 from sqlmodel import Session, col, select
 
 from schemas.decisions import EpisodeView, Trend
 from schemas.drafts import Outcome, Sentiment
 from schemas.envelopes import disclose, disclose_json, enclose, enclose_json
-from schemas.tables import Episode
+from schemas.tables import Episode, Turn
 from stores.sql import insert_once
 
 
@@ -110,11 +110,46 @@ def view(row: Episode) -> EpisodeView:
     )
 
 
-def merge_into(session: Session, episode_ids: Sequence[UUID], into: UUID, *, now: datetime) -> None:
-    """Soft-deletes members of a merged episode; undone by clearing both columns until they are purged."""
-    statement = (
-        update(Episode)
-        .where(col(Episode.id).in_(episode_ids), col(Episode.deleted_at).is_(None))
-        .values(consolidated_into=into, deleted_at=now, row_version=col(Episode.row_version) + 1)
+def touch(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Episode]:
+    """Moves the row version of the live episodes that tell of these turns, summaries of several included; the rows."""
+    if not event_ids:
+        return []
+    windows = select(Turn.window_id).where(Turn.tenant_id == tenant_id, col(Turn.event_id).in_(event_ids))
+    told = session.exec(select(Episode.id, Episode.consolidated_into).where(col(Episode.window_id).in_(windows))).all()
+    ids = {one for pair in told for one in pair if one is not None}
+    return _change(session, ids, col(Episode.deleted_at).is_(None))
+
+
+def merge_into(session: Session, episode_ids: Collection[UUID], into: UUID, *, now: datetime) -> list[Episode]:
+    """Soft-deletes members of a merged episode and answers them; `part` undoes it until they are purged."""
+    alive = col(Episode.deleted_at).is_(None)
+    return _change(session, episode_ids, alive, consolidated_into=into, deleted_at=now)
+
+
+def part(session: Session, summary_id: UUID, *, now: datetime) -> list[Episode]:
+    """Undoes a merge: its members live again and their summary ends; answers all of them. Repeat: harmless.
+
+    The summary's row stays, so that its members are not merged again the next night.
+    """
+    members = list(session.exec(select(Episode.id).where(Episode.consolidated_into == summary_id)))
+    back = _change(
+        session, members, col(Episode.consolidated_into) == summary_id, consolidated_into=None, deleted_at=None
     )
-    session.connection().execute(statement)
+    return [*back, *_change(session, [summary_id], col(Episode.deleted_at).is_(None), deleted_at=now)]
+
+
+def merged_ids(session: Session, user_ref: UUID) -> set[UUID]:
+    """The episodes of a user that stand in a summary of several, also in one that was undone or has expired."""
+    summaries = session.exec(select(Episode).where(Episode.user_ref == user_ref, col(Episode.window_id).is_(None)))
+    return {UUID(member_id) for row in summaries for member_id in row.member_ids}
+
+
+def _change(session: Session, ids: Collection[UUID], *where: ColumnElement[bool], **values: object) -> list[Episode]:
+    if not ids:
+        return []
+    changing = select(Episode.id).where(col(Episode.id).in_(ids), *where).order_by(col(Episode.id)).with_for_update()
+    changed = session.exec(changing).all()
+    statement = update(Episode).where(col(Episode.id).in_(changed))
+    session.connection().execute(statement.values(**values, row_version=col(Episode.row_version) + 1))
+    anew = select(Episode).where(col(Episode.id).in_(changed)).execution_options(populate_existing=True)
+    return list(session.exec(anew))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import text, update
 from sqlmodel import Session, col, select
 
 from schemas.decisions import Change, EvidenceView, FactVersion, Fold, Op
@@ -55,6 +55,13 @@ def evidence(session: Session, tenant_id: UUID, slot_hash: str) -> list[Evidence
     return [evidence_view(row) for row in session.exec(query)]
 
 
+def lock_slot(session: Session, slot: Slot) -> None:
+    """Keeps a slot to this transaction. A user's own are kept by the user's row; a ticket's or thread's are shared."""
+    if slot.scope != "user" and session.get_bind().dialect.name == "postgresql":
+        number = int(slot.hash[:15], 16)
+        session.connection().execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
+
+
 def windows_of(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, ...]]:
     """The turns of the window in which each piece of evidence was found; nothing for one that no window gave."""
     if not evidence_ids:
@@ -66,12 +73,12 @@ def windows_of(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, tup
 
 
 def versions(session: Session, tenant_id: UUID, slot_hash: str) -> list[FactVersion]:
-    """The versions of a slot that no fold has superseded, current and past ones."""
+    """The versions of a slot that no fold has superseded, current and past ones, those that have expired included.
+
+    A fold that does not see what has expired would write it again, from the evidence that is still there.
+    """
     query = select(Fact).where(
-        Fact.tenant_id == tenant_id,
-        Fact.slot_hash == slot_hash,
-        col(Fact.superseded_at).is_(None),
-        col(Fact.deleted_at).is_(None),
+        Fact.tenant_id == tenant_id, Fact.slot_hash == slot_hash, col(Fact.superseded_at).is_(None)
     )
     return [version(row) for row in session.exec(query)]
 
@@ -87,9 +94,11 @@ def write_fold(
 ) -> list[Fact]:
     """Writes a fold's difference: new versions in, replaced ones superseded, confirmed ones brought up to date.
 
+    What was said again lives again, at full strength, if it had expired or faded.
     `value_hash` is the keyed hash of a canonical value. Answers the rows that changed, as they stand now.
     """
-    replaced = _rows_by_id(session, [item.replaces for item in fold.insert if item.replaces is not None])
+    before = [item.replaces for item in fold.insert if item.replaces is not None]
+    replaced = _rows_by_id(session, [*before, *(item.id for item in fold.confirm)])
     rows = [
         _row(slot, item, kept=kept(item), value_hash=value_hash(item.canonical), replaced=replaced.get(item.replaces))
         for item in fold.insert
@@ -98,18 +107,26 @@ def write_fold(
     for fact_id in fold.supersede:
         _change(session, fact_id, superseded_at=now, row_version=col(Fact.row_version) + 1)
     for item in fold.confirm:
-        _change(
-            session,
-            item.id,
-            evidence_ids=[str(evidence_id) for evidence_id in item.evidence_ids],
-            confidence=item.confidence,
-            said_at=item.said_at,
-            contested=item.contested,
-            expires_at=kept(item).expires_at,
-            row_version=col(Fact.row_version) + 1,
-        )
+        _change(session, item.id, **_confirmed(replaced[item.id], item, kept(item).expires_at))
     changed = [*(item.id for item in (*fold.insert, *fold.confirm)), *fold.supersede]
     return list(_rows_by_id(session, changed).values())
+
+
+def touch(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Fact]:
+    """Moves the row version of the live facts that quote these turns, so that the index takes them anew; the rows."""
+    if not event_ids:
+        return []
+    slots = select(Evidence.slot_hash).where(Evidence.tenant_id == tenant_id, col(Evidence.event_id).in_(event_ids))
+    quoting = select(Fact.id).where(
+        Fact.tenant_id == tenant_id,
+        col(Fact.slot_hash).in_(slots),
+        col(Fact.superseded_at).is_(None),
+        col(Fact.deleted_at).is_(None),
+    )
+    ids = sorted(session.exec(quoting))
+    for fact_id in ids:
+        _change(session, fact_id, row_version=col(Fact.row_version) + 1)
+    return list(_rows_by_id(session, ids).values())
 
 
 def add_decisions(
@@ -237,6 +254,20 @@ def _row(slot: Slot, item: FactVersion, *, kept: Kept, value_hash: str, replaced
         extensions=replaced.extensions if replaced else 0,
         expires_at=kept.expires_at,
     )
+
+
+def _confirmed(row: Fact, item: FactVersion, expires_at: datetime | None) -> dict[str, object]:
+    values: dict[str, object] = {
+        "evidence_ids": [str(evidence_id) for evidence_id in item.evidence_ids],
+        "confidence": item.confidence,
+        "said_at": item.said_at,
+        "row_version": col(Fact.row_version) + 1,
+    }
+    if item.said_at > row.said_at:
+        values |= {"deleted_at": None, "strength": row.importance}
+        # An extension that was granted is not taken back.
+        values["expires_at"] = max(expires_at, row.expires_at or expires_at) if expires_at is not None else None
+    return values
 
 
 def _rows_by_id(session: Session, ids: Sequence[UUID]) -> dict[UUID | None, Fact]:

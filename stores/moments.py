@@ -13,6 +13,8 @@ from memory.turns import TurnView
 from schemas.tables import Moment, Turn
 from stores.sql import insert_once
 
+_IDS_PER_QUERY = 500
+
 
 def add(
     session: Session,
@@ -56,65 +58,54 @@ def add(
 def share(session: Session, tenant_id: UUID, thread_id: str) -> list[Moment]:
     """Opens a thread's moments to everybody in it, once a second user has joined; answers the rows that changed."""
     query = (
-        select(Moment)
+        select(Moment.id)
         .join(Turn, and_(col(Turn.tenant_id) == col(Moment.tenant_id), col(Turn.event_id) == col(Moment.event_id)))
         .where(Turn.tenant_id == tenant_id, Turn.thread_id == thread_id, Turn.role != "staff")
         .where(Moment.scope == "user", col(Moment.deleted_at).is_(None))
-        .order_by(col(Moment.id))
     )
-    rows = list(session.exec(query))
-    if rows:
-        statement = (
-            update(Moment)
-            .where(col(Moment.id).in_([row.id for row in rows]))
-            .values(scope="thread", scope_key=thread_id, row_version=col(Moment.row_version) + 1)
-        )
-        session.connection().execute(statement)
-        for row in rows:
-            session.refresh(row)
-    return rows
+    return _change(session, session.exec(query).all(), scope="thread", scope_key=thread_id)
 
 
 def touch(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Moment]:
     """Moves the row version of the moments of these turns, so that the index takes them anew; answers the rows."""
-    rows = of_turns(session, tenant_id, event_ids)
-    if rows:
-        ids = [row.id for row in rows]
-        statement = update(Moment).where(col(Moment.id).in_(ids)).values(row_version=col(Moment.row_version) + 1)
-        session.connection().execute(statement)
-        for row in rows:
-            session.refresh(row)
-    return rows
+    return _change(session, [row.id for row in of_turns(session, tenant_id, event_ids)])
 
 
 def of_turns(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Moment]:
     """The live moments of these turns."""
-    if not event_ids:
-        return []
-    query = select(Moment).where(
-        Moment.tenant_id == tenant_id, col(Moment.event_id).in_(event_ids), col(Moment.deleted_at).is_(None)
-    )
-    return list(session.exec(query))
+    rows: list[Moment] = []
+    for chunk in _chunks(event_ids):
+        query = select(Moment).where(
+            Moment.tenant_id == tenant_id, col(Moment.event_id).in_(chunk), col(Moment.deleted_at).is_(None)
+        )
+        rows.extend(session.exec(query))
+    return rows
 
 
 def soft_delete(session: Session, episode_ids: Sequence[UUID], *, now: datetime) -> list[Moment]:
     """A moment dies with its episode: soft-deletes theirs and answers the rows, which the index is owed."""
-    if not episode_ids:
-        return []
-    query = select(Moment).where(col(Moment.episode_id).in_(episode_ids), col(Moment.deleted_at).is_(None))
-    rows = list(session.exec(query))
-    if rows:
-        statement = (
-            update(Moment)
-            .where(col(Moment.id).in_([row.id for row in rows]))
-            .values(deleted_at=now, row_version=col(Moment.row_version) + 1)
-        )
-        session.connection().execute(statement)
-        for row in rows:
-            session.refresh(row)
+    alive = select(Moment.id).where(col(Moment.episode_id).in_(episode_ids), col(Moment.deleted_at).is_(None))
+    return _change(session, session.exec(alive).all(), deleted_at=now)
+
+
+def pass_on(session: Session, event_ids: Sequence[UUID], tenant_id: UUID, to: UUID) -> None:
+    """The moments of these turns live, and die, with this episode from now on: a summary's, or a member's again."""
+    for chunk in _chunks(event_ids):
+        statement = update(Moment).where(col(Moment.tenant_id) == tenant_id, col(Moment.event_id).in_(chunk))
+        session.connection().execute(statement.values(episode_id=to))
+
+
+def _change(session: Session, ids: Sequence[UUID], **values: object) -> list[Moment]:
+    """Changes rows and moves their version; answers them as they stand now."""
+    rows: list[Moment] = []
+    for chunk in _chunks(sorted(ids)):
+        statement = update(Moment).where(col(Moment.id).in_(chunk))
+        session.connection().execute(statement.values(**values, row_version=col(Moment.row_version) + 1))
+        anew = select(Moment).where(col(Moment.id).in_(chunk)).execution_options(populate_existing=True)
+        rows.extend(session.exec(anew))
     return rows
 
 
-def pass_on(session: Session, episode_ids: Sequence[UUID], to: UUID) -> None:
-    """Moments of merged episodes live on with the summary that stands for them."""
-    session.connection().execute(update(Moment).where(col(Moment.episode_id).in_(episode_ids)).values(episode_id=to))
+def _chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        yield ids[start : start + _IDS_PER_QUERY]

@@ -34,8 +34,9 @@ def policies_of(settings: Settings) -> Policies:
             idle_seconds=window.idle_seconds,
             max_wait_seconds=window.max_wait_seconds,
             window_tokens=window.tokens,
-            # A step-down and one repeat make up to four requests of one window; the lease outlives them all.
-            lease_seconds=4 * settings.llm.timeout_seconds + window.write_margin_seconds,
+            # A digest ends within its time-out, and one more if the last read began just before it. Halves are stored
+            # one by one, each for another lease.
+            lease_seconds=2 * settings.llm.timeout_seconds + window.write_margin_seconds,
             max_attempts=window.max_attempts,
         ),
         procedures=ProcedurePolicy(explore=settings.recall.explore),

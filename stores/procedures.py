@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func, update
+from sqlalchemy import delete, func, update
 from sqlmodel import Session, col, select
 
 from schemas.envelopes import enclose, enclose_json
@@ -16,6 +16,8 @@ from stores.sql import insert_once
 
 #: Procedures that agents run belong to the organisation; a chat never changes their steps.
 SCOPE = "organization"
+#: The source of what an agent reported itself. All others are read off a window.
+REPORTED = "event"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,19 @@ def named(
     ).one()
 
 
+def known(session: Session, tenant_id: UUID, name: str, version: int | None) -> ProcedureVersion | None:
+    """The version that stands under a name, the newest when none is given; None when there is none."""
+    query = (
+        select(ProcedureVersion)
+        .join(Procedure, col(Procedure.id) == col(ProcedureVersion.procedure_id))
+        .where(Procedure.tenant_id == tenant_id, Procedure.scope == SCOPE, Procedure.name == name)
+        .where(col(Procedure.deleted_at).is_(None))
+        .order_by(col(ProcedureVersion.version).desc())
+        .limit(1)
+    )
+    return session.exec(query if version is None else query.where(ProcedureVersion.version == version)).first()
+
+
 def count_outcome(
     session: Session,
     version: ProcedureVersion,
@@ -102,21 +117,26 @@ def count_outcome(
     rates: Callable[[Sequence[ProcedureOutcome]], Rates],
     new_id: Callable[[], UUID],
 ) -> bool:
-    """Keeps one outcome and computes the version's rates anew from all rows. False: this event was counted already."""
-    row = ProcedureOutcome(
-        id=new_id(),
-        tenant_id=version.tenant_id,
-        version_id=version.id,
-        user_ref=outcome.user_ref,
-        event_id=outcome.event_id,
-        session_ref=outcome.session_ref,
-        succeeded=outcome.succeeded,
-        source=outcome.source,
-        weight=outcome.weight,
-        at=outcome.at,
+    """Keeps one outcome and computes the version's rates anew from all rows. False when nothing changed.
+
+    An event counts once. What an agent reported of a session takes the place of what was read off its windows.
+    """
+    # Two users' windows may end one procedure at once: the second reads the first's row, too.
+    session.exec(select(ProcedureVersion.id).where(ProcedureVersion.id == version.id).with_for_update()).one()
+    row = {"id": new_id(), "tenant_id": version.tenant_id, "version_id": version.id, **asdict(outcome)}
+    same_use = (
+        col(ProcedureOutcome.version_id) == version.id,
+        col(ProcedureOutcome.session_ref) == outcome.session_ref,
     )
-    if not insert_once(session, ProcedureOutcome, [row]):
-        return False
+    if outcome.source == REPORTED:
+        if not insert_once(session, ProcedureOutcome, [row]):
+            return False
+        read_off = delete(ProcedureOutcome).where(*same_use, col(ProcedureOutcome.source) != REPORTED)
+        session.connection().execute(read_off)
+    else:
+        reported = select(ProcedureOutcome.id).where(*same_use, ProcedureOutcome.source == REPORTED)
+        if session.exec(reported.limit(1)).first() or not insert_once(session, ProcedureOutcome, [row]):
+            return False
     result = rates(outcomes(session, version.id))
     statement = (
         update(ProcedureVersion)

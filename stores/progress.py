@@ -24,6 +24,7 @@ from schemas.tables import (
     Window,
 )
 from schemas.tables import Session as SessionRow
+from stores import dead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,12 @@ def progress(session: Session) -> Progress:
         outcomes=_count(session, ProcedureOutcome),
         moments=_count(session, Moment, col(Moment.deleted_at).is_(None)),
         owed=_count(session, OutboxRow),
-        dead=_count(session, DeadLetter, col(DeadLetter.resolved_at).is_(None)),
+        dead=_count(
+            session,
+            DeadLetter,
+            col(DeadLetter.kind).in_((dead.BATCH, dead.EVENT, dead.WINDOW)),
+            col(DeadLetter.resolved_at).is_(None),
+        ),
     )
 
 

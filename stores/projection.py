@@ -17,13 +17,19 @@ from memory.spans import mentions, without_mentions
 from memory.terms import exact_terms, terms
 from memory.turns import TurnView
 from schemas.envelopes import disclose, disclose_json
+from schemas.errors import Transient
 from schemas.indexing import IndexRow
 from schemas.memories import WriteStatus
-from schemas.tables import Episode, Evidence, Fact, Moment, Turn
+from schemas.tables import Episode, Evidence, Fact, Moment, ProcedureVersion, Turn
 from stores import procedures, spans, turns
 
 _SHOWN = (WriteStatus.AUTO.value, WriteStatus.APPROVED.value)
 _QUOTES = 5
+
+
+_TABLES: Mapping[str, type[Moment | Fact | Episode | ProcedureVersion]] = MappingProxyType(
+    {"moment": Moment, "fact": Fact, "episode": Episode, "procedure": ProcedureVersion}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +45,24 @@ class Projected:
 
 
 def project(session: Session, kind: str, record_id: UUID) -> Projected | None:
-    """The record as it should stand in the index now; None when it should not stand there (gone, held back, merged)."""
-    return _READERS[kind](session, record_id)
+    """The record as it should stand in the index now; None when it should not stand there (gone, held back, merged).
+
+    Raises: Transient for a kind that only a newer version knows: it waits for the upgrade.
+    """
+    reader = _READERS.get(kind)
+    if reader is None:
+        msg = f"this version indexes no {kind}"
+        raise Transient(msg, code="unknown_kind")
+    return reader(session, record_id)
+
+
+def row_version(session: Session, kind: str, record_id: UUID) -> int | None:
+    """The version at which a record stands in SQL; None when it is gone, ended or of no known kind."""
+    table = _TABLES.get(kind)
+    row = None if table is None else session.get(table, record_id)
+    if row is None or (not isinstance(row, ProcedureVersion) and row.deleted_at is not None):
+        return None
+    return None if isinstance(row, Fact) and row.superseded_at is not None else row.row_version
 
 
 def _moment(session: Session, record_id: UUID) -> Projected | None:
@@ -150,10 +172,11 @@ def _episode(session: Session, record_id: UUID) -> Projected | None:
     summary = without_mentions(disclose(episode.summary), held)
     if not summary:
         return None
+    tags = tuple(tag for tag in episode.tags if not mentions(tag, held))
     texts = episode_texts(
         summary=summary,
         day=day_text(episode.started_at, UTC, episode.language),
-        tags=[tag for tag in episode.tags if not mentions(tag, held)],
+        tags=tags,
         entities=[name for name in named if not mentions(name, held)],
         outcome=episode.outcome,
         procedure=episode.procedure_name,
@@ -173,7 +196,7 @@ def _episode(session: Session, record_id: UUID) -> Projected | None:
         agent_id=episode.agent_id,
         session_ref=episode.session_ref,
         ticket_id=episode.ticket_id,
-        tags=tuple(episode.tags),
+        tags=tags,
         outcome=episode.outcome,
         own_terms=keys.own,
         context_terms=keys.context,

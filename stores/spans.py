@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from sqlalchemy import update
 from sqlmodel import Session, col, select
@@ -15,13 +15,11 @@ from schemas.tables import Evidence, Span, Turn
 from stores.sql import insert_once
 
 
-def hold(
-    session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[HeldSpan], *, new_id: Callable[[], UUID]
-) -> set[UUID]:
+def hold(session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[HeldSpan]) -> set[UUID]:
     """Holds spans back; answers the turns that lost something new. Repeat: harmless."""
     rows = [
         Span(
-            id=new_id(),
+            id=_id(span),
             tenant_id=tenant_id,
             user_ref=user_ref,
             event_id=span.event_id,
@@ -43,22 +41,21 @@ def settle(
     evidence_ids: Sequence[UUID],
     spans: Sequence[HeldSpan],
     *,
-    new_id: Callable[[], UUID],
     now: datetime,
 ) -> set[UUID]:
     """Makes `spans` all that these pieces of evidence hold back; answers the turns whose text changed by it."""
     if not evidence_ids:
-        return hold(session, tenant_id, user_ref, spans, new_id=new_id)
-    wanted = {(span.event_id, span.start, span.end, span.reason) for span in spans}
+        return hold(session, tenant_id, user_ref, spans)
+    wanted = {_id(span) for span in spans}
     there = session.exec(select(Span).where(Span.tenant_id == tenant_id, col(Span.evidence_id).in_(evidence_ids))).all()
     touched: set[UUID] = set()
     for row in there:
-        is_wanted = (row.event_id, row.start, row.end, row.reason) in wanted
+        is_wanted = row.id in wanted
         if is_wanted != (row.released_at is None):
             released_at = None if is_wanted else now
             session.connection().execute(update(Span).where(col(Span.id) == row.id).values(released_at=released_at))
             touched.add(row.event_id)
-    return touched | hold(session, tenant_id, user_ref, spans, new_id=new_id)
+    return touched | hold(session, tenant_id, user_ref, spans)
 
 
 def cuts(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, int]]]:
@@ -110,3 +107,7 @@ def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple
         for span in spans
     ]
     return tuple(dict.fromkeys([*values, *(text for text in sentences if text)]))
+
+
+def _id(span: HeldSpan) -> UUID:
+    return uuid5(span.event_id, f"{span.start}:{span.end}:{span.reason}:{span.evidence_id}")

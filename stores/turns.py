@@ -42,8 +42,9 @@ def views(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[TurnVi
 
 
 def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 2) -> list[TurnView]:
-    """Up to `count` turns of the same session that come right before the first of `ids`: read-only context, in order.
+    """Up to `count` turns that come right before the first of `ids`: read-only context, in order.
 
+    Of its session; of its thread, whoever said them, when it stands in one: a reply's question may be another user's.
     Turns of `ids` themselves are left out (a reply may stand after its target and be dated before it).
     """
     rows = _rows(session, tenant_id, ids)
@@ -52,11 +53,8 @@ def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 
     first = min(rows, key=lambda row: (row.at, row.event_id))
     query = (
         select(Turn)
-        .where(
-            Turn.session_ref == first.session_ref,
-            Turn.tenant_id == tenant_id,
-            _earlier(first),
-        )
+        .where(_same_talk(first), Turn.tenant_id == tenant_id, _earlier(first))
+        .where(or_(col(Turn.role) != "staff", col(Turn.session_ref) == first.session_ref))
         .order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
         .limit(count)
     )
@@ -64,9 +62,10 @@ def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 
 
 
 def neighbours(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[UUID, Neighbours]:
-    """For each turn that is there, the one before and the one after it, by (at, event_id).
+    """For each turn that is there, what was said before and after it, by (at, event_id).
 
     In its session; of a turn in a thread, in that thread, whoever said them: a reply and its question are neighbours.
+    Tools and systems say nothing, and a staff turn is neighbour to staff turns of its ticket alone.
     """
     return {
         row.event_id: Neighbours(_nearest(session, row, earlier=True), _nearest(session, row, earlier=False))
@@ -166,12 +165,19 @@ def _earlier(row: Turn) -> ColumnElement[bool]:
     return or_(col(Turn.at) < row.at, and_(col(Turn.at) == row.at, col(Turn.event_id) < row.event_id))
 
 
+def _same_talk(row: Turn) -> ColumnElement[bool]:
+    return col(Turn.session_ref) == row.session_ref if row.thread_id is None else col(Turn.thread_id) == row.thread_id
+
+
+def _heard_beside(row: Turn) -> ColumnElement[bool]:
+    spoken = col(Turn.role).in_(("user", "assistant"))
+    if row.role != "staff":
+        return spoken
+    return or_(spoken, and_(col(Turn.role) == "staff", col(Turn.ticket_id).is_not_distinct_from(row.ticket_id)))
+
+
 def _nearest(session: Session, row: Turn, *, earlier: bool) -> TurnView | None:
-    query = select(Turn).where(Turn.tenant_id == row.tenant_id)
-    if row.thread_id is None:
-        query = query.where(Turn.session_ref == row.session_ref)
-    else:
-        query = query.where(Turn.thread_id == row.thread_id)
+    query = select(Turn).where(Turn.tenant_id == row.tenant_id, _same_talk(row), _heard_beside(row))
     if earlier:
         query = query.where(_earlier(row)).order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
     else:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import and_, or_, update
 from sqlmodel import Session, col, select
 
 from memory.strength import StrengthView
-from schemas.tables import Episode, Fact, Moment, OutboxRow, User, Window
+from schemas.tables import Episode, Evidence, Fact, Moment, OutboxRow, User, Window
 from schemas.tables import Session as SessionRow
 from stores import outbox
 
@@ -56,23 +56,35 @@ def due_episodes(session: Session, now: datetime, limit: int) -> list[Episode]:
     return list(session.exec(query))
 
 
-def outlived_volatile(session: Session, limit: int) -> list[Fact]:
-    """Live volatile facts of sessions that are over and digested: they never outlive their session."""
-    is_open = (
+def outlived_volatile(session: Session, quiet_since: datetime, limit: int) -> list[Fact]:
+    """Live volatile facts that were stated in no session that still goes on: they never outlive their session.
+
+    A session is over once it has ended and is digested, or when nothing was said in it after `quiet_since`.
+    """
+    has_work = (
         select(Window.id)
         .where(col(Window.session_ref) == col(SessionRow.id), col(Window.state).in_(("waiting", "answered")))
         .exists()
     )
+    goes_on = and_(
+        or_(col(SessionRow.last_turn_at).is_(None), col(SessionRow.last_turn_at) > quiet_since),
+        or_(col(SessionRow.ended_at).is_(None), col(SessionRow.undigested_count) > 0, has_work),
+    )
+    is_stated = (
+        select(Evidence.id)
+        .join(SessionRow, col(SessionRow.id) == col(Evidence.session_ref))
+        .where(
+            col(Evidence.tenant_id) == col(Fact.tenant_id),
+            col(Evidence.slot_hash) == col(Fact.slot_hash),
+            col(Evidence.value_hash) == col(Fact.value_hash),
+            goes_on,
+        )
+        .exists()
+    )
     query = (
         select(Fact)
-        .join(SessionRow, col(SessionRow.id) == col(Fact.session_ref))
         .where(
-            Fact.volatility == "volatile",
-            col(Fact.superseded_at).is_(None),
-            col(Fact.deleted_at).is_(None),
-            col(SessionRow.ended_at).is_not(None),
-            SessionRow.undigested_count == 0,
-            ~is_open,
+            Fact.volatility == "volatile", col(Fact.superseded_at).is_(None), col(Fact.deleted_at).is_(None), ~is_stated
         )
         .order_by(col(Fact.id))
         .limit(limit)

@@ -27,7 +27,8 @@ _TENANTS_PER_CLAIM = 8
 class Claim:
     """A window that is ours until the lease ends. `answer` is the stored one, when a worker before us got that far.
 
-    `attempts` counts claims, this one included. `turn_ids` are in conversation order.
+    `attempts` counts claims, this one included, but for those that were given back without blame. `turn_ids` are in
+    conversation order. `waited_seconds` is the window's age when it was claimed, by the database's clock.
     """
 
     window_id: UUID
@@ -40,6 +41,7 @@ class Claim:
     prompt_version: str
     answer: bytes | None
     attempts: int
+    waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,29 @@ def claim_next(db: Database, *, lease_seconds: float) -> Claim | None:
     return db.write(lambda session: _claim(session, lease_seconds))
 
 
-def save_answer(session: Session, claim: Claim, answer: bytes, usage: dict[str, Any]) -> None:
-    """Keeps the model's answer, so that a worker that dies from here on pays nothing again. Raises: StaleClaim."""
+def hold(session: Session, claim: Claim) -> None:
+    """Keeps the window, and its user's generation, as they are until the transaction ends.
+
+    Raises: StaleClaim when the lease has run out, somebody else has the window, or the user was erased.
+    """
     _hold(session, claim)
-    _change(session, claim, state=WindowState.ANSWERED.value, answer=answer, usage=usage)
+
+
+def save_part(session: Session, claim: Claim, answer: bytes, *, lease_seconds: float) -> None:
+    """Keeps the steps of an unfinished answer, and holds the window for another lease. Raises: StaleClaim."""
+    _hold(session, claim)
+    until = database_now(session) + timedelta(seconds=lease_seconds)
+    _change(session, claim, answer=answer, lease_until=until)
+
+
+def save_answer(session: Session, claim: Claim, answer: bytes, usage: dict[str, Any] | None = None) -> None:
+    """Keeps the model's answer, so that a worker that dies from here on pays nothing again. Raises: StaleClaim.
+
+    `usage` of None leaves what was charged call by call.
+    """
+    _hold(session, claim)
+    spent = {} if usage is None else {"usage": usage}
+    _change(session, claim, state=WindowState.ANSWERED.value, answer=answer, **spent)
 
 
 def finish(session: Session, claim: Claim) -> None:
@@ -106,11 +127,15 @@ def finish(session: Session, claim: Claim) -> None:
     ledger.close_window(session, claim.window_id, EventState.DIGESTED)
 
 
-def postpone(session: Session, claim: Claim, error_code: str, delay_seconds: float) -> None:
-    """Gives the window back, not to be tried again for `delay_seconds`. Raises: StaleClaim."""
+def postpone(session: Session, claim: Claim, error_code: str, delay_seconds: float, *, is_blamed: bool = True) -> None:
+    """Gives the window back, not to be tried again for `delay_seconds`; without blame the attempt does not count.
+
+    Raises: StaleClaim.
+    """
     _hold(session, claim)
     at = database_now(session) + timedelta(seconds=delay_seconds)
-    _change(session, claim, lease_until=None, next_try_at=at, error_code=error_code)
+    attempts = claim.attempts if is_blamed else claim.attempts - 1
+    _change(session, claim, lease_until=None, next_try_at=at, error_code=error_code, attempts=attempts)
 
 
 def bury(session: Session, claim: Claim, error_code: str) -> None:
@@ -257,7 +282,7 @@ def _claim(session: Session, lease_seconds: float) -> Claim | None:
         if session.connection().execute(taken).rowcount == 1:
             served = update(Tenant).where(col(Tenant.id) == tenant_id).values(served_at=now)
             session.connection().execute(served)
-            return _as_claim(row)
+            return _as_claim(row, now)
     return None
 
 
@@ -287,7 +312,7 @@ def _is_due(now: datetime) -> ColumnElement[bool]:
     )
 
 
-def _as_claim(row: Window) -> Claim:
+def _as_claim(row: Window, now: datetime) -> Claim:
     return Claim(
         window_id=row.id,
         epoch=row.epoch + 1,
@@ -299,6 +324,7 @@ def _as_claim(row: Window) -> Claim:
         prompt_version=row.prompt_version,
         answer=row.answer,
         attempts=row.attempts + 1,
+        waited_seconds=max(0.0, (now - row.created_at).total_seconds()),
     )
 
 
@@ -307,8 +333,15 @@ def _hold(session: Session, claim: Claim) -> None:
     generation = session.exec(
         select(User.generation).where(User.id == claim.user_ref).with_for_update(read=True)
     ).one_or_none()
+    # A lease that has run out is over, even while nobody else has taken the window yet.
     epoch = session.exec(
-        select(Window.epoch).where(Window.id == claim.window_id, col(Window.state).in_(_OPEN)).with_for_update()
+        select(Window.epoch)
+        .where(
+            Window.id == claim.window_id,
+            col(Window.state).in_(_OPEN),
+            col(Window.lease_until) > database_now(session),
+        )
+        .with_for_update()
     ).one_or_none()
     if generation != claim.generation or epoch != claim.epoch:
         msg = f"window {claim.window_id}: claim {claim.epoch} no longer stands"

@@ -21,6 +21,7 @@ from memory.gate import OwnDraft
 from memory.guard import flags as guard_flags
 from memory.likeness import likeness, shape
 from memory.moments import is_moment
+from memory.spans import RESTORED_BY_PAST
 from memory.strength import StrengthView, initial_expiry
 from memory.verify import verify
 from schemas.decisions import Dropped, Verified
@@ -28,15 +29,15 @@ from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
-from stores import drafts, episodes, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
+from stores import drafts, episodes, facts, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
-from tasks import outcomes, slots
+from tasks import slots, verdict
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import hold
-from tasks.work import Judged, Work
+from tasks.work import Judged, Work, hear
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def _apply(session: Session, kit: Kit, claim: Claim, draft: WindowDraft, now: da
     folded = slots.write(work, [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE])
     held = hold(work, folded, kept)
     episode_id = _save_episode(work, draft, kept, held)
-    outcomes.count(work, draft)
+    verdict.count(work, draft)
     _save_moments(work, episode_id)
     _open_requests(work)
     windows.finish(session, claim)
@@ -70,17 +71,18 @@ def _apply(session: Session, kit: Kit, claim: Claim, draft: WindowDraft, now: da
 
 def _load(session: Session, kit: Kit, claim: Claim, now: datetime) -> Work:
     users = tenancy.lock_users(session, claim.tenant_id, [claim.user_ref])
-    said = turns.views(session, claim.tenant_id, claim.turn_ids)
+    windows.hold(session, claim)
+    heard = hear(session, claim, context_turns=kit.settings.window.context_turns)
     return Work(
         session=session,
         kit=kit,
         claim=claim,
         tenant=session.get_one(Tenant, claim.tenant_id),
         user=users[claim.user_ref],
-        said=said,
-        context=turns.before(session, claim.tenant_id, claim.turn_ids),
+        said=heard.said,
+        context=heard.context,
         now=now,
-        flags={turn.event_id: guard_flags(turn.content) for turn in said},
+        flags={turn.event_id: guard_flags(turn.content) for turn in heard.said},
     )
 
 
@@ -89,16 +91,17 @@ def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped],
     verdicts = verify(draft, work.said, context=work.context)
     verified = [one for one in verdicts if isinstance(one, Verified)]
     policy = work.kit.policies.gate
-    quota = drafts.quota(work.session, work.claim.user_ref, work.claim.session_ref, now=work.now)
+    kept = drafts.kept_in_session(work.session, work.claim.session_ref)
     judged: list[Judged] = []
     for one in verified:
         decision = gate.decide(
             one,
             work.flags.get(one.event_id, ()),
             policy=policy,
-            kept_in_session=quota.kept_in_session,
-            identity_changes_today=quota.identity_changes_today,
+            kept_in_session=kept,
+            identity_changes_today=drafts.identity_changes(work.session, work.claim.user_ref, before=one.at),
         )
+        kept += decision.write_status == "auto"
         judged.append(Judged(one, decision))
     own = [found for turn in work.said for found in gate.own_drafts(turn, work.flags[turn.event_id], verified, policy)]
     return judged, [one for one in verdicts if isinstance(one, Dropped)], own
@@ -139,10 +142,15 @@ def _draft_row(
 def _save_episode(work: Work, draft: WindowDraft, kept: Sequence[Judged], held: Sequence[str]) -> UUID:
     session, claim = work.session, work.claim
     recent = episodes.recent(session, claim.user_ref, limit=_RECENT)
+    # Superseded words stay in what is kept: a question about the past restores them. Reading cuts them.
+    never = {
+        event_id: [span for span in found if span.reason not in RESTORED_BY_PAST]
+        for event_id, found in spans.held(session, claim.tenant_id, claim.turn_ids).items()
+    }
     view = build(
         draft,
         work.said,
-        spans.held(session, claim.tenant_id, claim.turn_ids),
+        never,
         kept=[one.verified for one in kept if one.decision.write_status == "auto"],
         held=held,
         ended_outcome=_ended_outcome(session.get_one(SessionRow, claim.session_ref)),
@@ -171,7 +179,9 @@ def _ended_outcome(row: SessionRow) -> Outcome | None:
 
 
 def _save_moments(work: Work, episode_id: UUID) -> None:
-    """One a spoken turn; those next to the window, and those whose text was held back or released, are owed anew."""
+    """One a spoken turn. What stands next to the window, and all that tells of a turn whose held-back text changed, is
+    owed anew.
+    """
     session, claim = work.session, work.claim
     spoken = [turn for turn in work.said if is_moment(turn)]
     threads = {turn.thread_id for turn in spoken if turn.thread_id is not None}
@@ -193,6 +203,9 @@ def _save_moments(work: Work, episode_id: UUID) -> None:
         upkeep.owe(session, "moment", moments.share(session, claim.tenant_id, thread_id))
     upkeep.owe(session, "moment", moments.of_turns(session, claim.tenant_id, list(ours)))
     upkeep.owe(session, "moment", moments.touch(session, claim.tenant_id, list((around | work.touched) - ours)))
+    touched = list(work.touched)
+    upkeep.owe(session, "episode", episodes.touch(session, claim.tenant_id, touched))
+    upkeep.owe(session, "fact", facts.touch(session, claim.tenant_id, touched))
 
 
 def _open_requests(work: Work) -> None:

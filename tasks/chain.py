@@ -16,6 +16,8 @@ from stores.kit import Kit
 
 logger = logging.getLogger(__name__)
 
+#: How long one link may take, unless its job says otherwise.
+#: How long one link may take, unless its job says otherwise.
 LEASE_SECONDS = 60.0
 DEADLINE_SECONDS = 300.0
 
@@ -27,10 +29,11 @@ class Step:
     name: str
     epoch: int
     after: str
+    lease_seconds: float = LEASE_SECONDS
 
     def hold(self, session: Session) -> None:
         """Holds the run for another lease. Raises: StaleClaim when another run has begun: this one ends."""
-        jobs.renew(session, self.name, self.epoch, LEASE_SECONDS)
+        jobs.renew(session, self.name, self.epoch, self.lease_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +51,21 @@ def run(
     *,
     not_within_seconds: float = 0.0,
     deadline_seconds: float = DEADLINE_SECONDS,
+    lease_seconds: float = LEASE_SECONDS,
 ) -> int | None:
     """Runs a job to its end or its deadline; answers how many rows it changed, or None while another run is on.
 
     A run that met its deadline goes on from there next time. Repeat: harmless when each link is.
     Raises: StaleClaim when another run has begun.
     """
-    begun = kit.db.write(lambda session: _begin(session, name, not_within_seconds))
+    begun = kit.db.write(lambda session: _begin(session, name, not_within_seconds, lease_seconds))
     if begun is None:
         return None
     epoch, place = begun
     changed, stops_at = 0, time.monotonic() + deadline_seconds
     try:
         while place is not None and time.monotonic() < stops_at:
-            done = link(Step(name, epoch, place))
+            done = link(Step(name, epoch, place, lease_seconds))
             changed, place = changed + done.changed, done.after
     except StaleClaim:
         raise
@@ -75,8 +79,10 @@ def run(
     return changed
 
 
-def _begin(session: Session, name: str, not_within_seconds: float) -> tuple[int, str | None] | None:
-    epoch = jobs.begin(session, name, LEASE_SECONDS, not_within_seconds=not_within_seconds)
+def _begin(
+    session: Session, name: str, not_within_seconds: float, lease_seconds: float
+) -> tuple[int, str | None] | None:
+    epoch = jobs.begin(session, name, lease_seconds, not_within_seconds=not_within_seconds)
     if epoch is None:
         return None
     row = jobs.current(session, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -12,10 +12,12 @@ from sqlmodel import Session
 
 from memory.consolidation import MemberView, clusters, merge
 from memory.episodes import merged
+from memory.spans import mentions, without_mentions
 from memory.strength import StrengthView, initial_expiry
-from schemas.envelopes import disclose
+from schemas.decisions import EpisodeView
+from schemas.errors import NotFound
 from schemas.tables import Episode
-from stores import episodes, moments, tenancy, upkeep
+from stores import episodes, moments, spans, tenancy, upkeep
 from stores.kit import Kit, process_kit
 from stores.sql import after_commit
 from tasks import chain
@@ -23,15 +25,25 @@ from tasks.app import CONSOLIDATE, INDEX
 from tasks.base import MemoryTask, hint, memory_task
 from tasks.chain import Link, Step
 
-#: Of one user, the oldest episodes that are compared in one run; the work grows with the square.
+#: Of one user, the newest episodes that are compared in one run; the work grows with the square.
 MAX_EPISODES = 400
+#: One link embeds one user's episodes.
+LEASE_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An episode with what may be told of it: held-back words are neither compared nor merged."""
+
+    row: Episode
+    view: EpisodeView
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     tenant_id: UUID
     user_ref: UUID
-    groups: Sequence[Sequence[Episode]]
+    groups: Sequence[Sequence[UUID]]
 
 
 def consolidate(kit: Kit) -> int | None:
@@ -40,99 +52,152 @@ def consolidate(kit: Kit) -> int | None:
     Two steps, so that nothing is out of reach in between: a summary is written in one run, and its members end in a
     later one, when the index has taken it. Repeat: what stands in a summary is not merged again.
     """
-    return chain.run(kit, CONSOLIDATE, lambda step: _link(kit, step))
+    return chain.run(kit, CONSOLIDATE, lambda step: _link(kit, step), lease_seconds=LEASE_SECONDS)
+
+
+def undo(kit: Kit, summary_id: UUID) -> int:
+    """Takes a summary back: its members live again, each with its moments; answers how many. Repeat: harmless.
+
+    Raises: NotFound for an episode that is no summary of several.
+    """
+    now = kit.world_now()
+    return kit.db.write(lambda session: _undo(session, summary_id, now))
+
+
+def _undo(session: Session, summary_id: UUID, now: datetime) -> int:
+    summary = session.get(Episode, summary_id)
+    if summary is None or not summary.member_ids:
+        msg = f"episode {summary_id} is no summary of several"
+        raise NotFound(msg)
+    tenancy.lock_users(session, summary.tenant_id, [summary.user_ref])
+    changed = episodes.part(session, summary_id, now=now)
+    members = [row for row in changed if row.id != summary_id]
+    for row in members:
+        moments.pass_on(session, _turn_ids(row), row.tenant_id, row.id)
+    upkeep.owe(session, "episode", changed)
+    after_commit(session, partial(hint, INDEX))
+    return len(members)
 
 
 def _link(kit: Kit, step: Step) -> Link:
     with kit.db.read() as session:
         users = upkeep.users_with_episodes_after(session, step.after, 1)
-        live = episodes.live(session, *users[0]) if users else []
+        free = _free(session, *users[0]) if users else []
     if not users:
         return Link(0, None)
     tenant_id, user_ref = users[0]
-    found = _Found(tenant_id, user_ref, _alike(kit, live))
+    found = _Found(tenant_id, user_ref, _alike(kit, free))
     now = kit.world_now()
     changed = kit.db.write(lambda session: _write(session, kit, step, found, now))
     return Link(changed, str(user_ref))
 
 
-def _alike(kit: Kit, live: Sequence[Episode]) -> list[list[Episode]]:
-    """Groups of like episodes that no summary stands for yet. Embeds outside of any transaction."""
-    taken = {member_id for row in live for member_id in row.member_ids}
-    free = [row for row in live if not row.member_ids and str(row.id) not in taken][:MAX_EPISODES]
+def _free(session: Session, tenant_id: UUID, user_ref: UUID) -> list[_Told]:
+    """The newest episodes that stand in no summary, without those of which nothing may be told."""
+    taken = episodes.merged_ids(session, user_ref)
+    live = [row for row in episodes.live(session, tenant_id, user_ref) if not row.member_ids and row.id not in taken]
+    told = [_Told(row, _told(session, row)) for row in live[-MAX_EPISODES:]]
+    return [one for one in told if one.view.summary]
+
+
+def _told(session: Session, row: Episode) -> EpisodeView:
+    view = episodes.view(row)
+    held = spans.words(session, row.tenant_id, view.turn_ids)
+    if not held:
+        return view
+    return replace(
+        view,
+        summary=without_mentions(view.summary, held),
+        tags=tuple(tag for tag in view.tags if not mentions(tag, held)),
+        entities=tuple(entity for entity in view.entities if not mentions(entity[0], held)),
+    )
+
+
+def _alike(kit: Kit, free: Sequence[_Told]) -> list[tuple[UUID, ...]]:
+    """Groups of like episodes, each of one agent: what one learned is not told in another's name.
+
+    Embeds outside of any transaction.
+    """
     settings = kit.settings.strength
-    if len(free) < settings.min_cluster:
-        return []
-    vectors = kit.embedder.embed([disclose(row.summary) for row in free])
-    by_id = {row.id: row for row in free}
-    groups = clusters(vectors, list(by_id), threshold=settings.similarity, min_size=settings.min_cluster)
-    return [[by_id[episode_id] for episode_id in group] for group in groups]
+    by_agent: dict[str | None, list[_Told]] = {}
+    for one in free:
+        by_agent.setdefault(one.row.agent_id, []).append(one)
+    groups: list[tuple[UUID, ...]] = []
+    for ours in by_agent.values():
+        if len(ours) >= settings.min_cluster:
+            vectors = kit.embedder.embed([one.view.summary for one in ours])
+            ids = [one.row.id for one in ours]
+            groups += clusters(vectors, ids, threshold=settings.similarity, min_size=settings.min_cluster)
+    return groups
 
 
 def _write(session: Session, kit: Kit, step: Step, found: _Found, now: datetime) -> int:
     step.hold(session)
     tenancy.lock_users(session, found.tenant_id, [found.user_ref])
-    live = {row.id: row for row in episodes.live(session, found.tenant_id, found.user_ref)}
-    finished = _finish(session, found.user_ref, live, now)
+    finished = _finish(session, found, now)
     begun = 0
+    # Read anew: an episode may have ended, or lost words, while the others were compared.
+    free = {one.row.id: one for one in _free(session, found.tenant_id, found.user_ref)} if found.groups else {}
     for group in found.groups:
-        members = [live[row.id] for row in group if row.id in live]
-        if len(members) == len(group):
-            _summarise(session, kit, members, now)
+        if all(episode_id in free for episode_id in group):
+            _summarise(session, kit, [free[episode_id] for episode_id in group], now)
             begun += 1
     if finished or begun:
         after_commit(session, partial(hint, INDEX))
     return finished + begun
 
 
-def _finish(session: Session, user_ref: UUID, live: dict[UUID, Episode], now: datetime) -> int:
+def _finish(session: Session, found: _Found, now: datetime) -> int:
     """Ends the members of summaries that the index has taken; their moments pass to the summary."""
-    owed = upkeep.owed_episode_ids(session, user_ref)
+    owed = upkeep.owed_episode_ids(session, found.user_ref)
+    live = {row.id: row for row in episodes.live(session, found.tenant_id, found.user_ref)}
     finished = 0
     for summary in [row for row in live.values() if row.member_ids and row.id not in owed]:
         members = [live[UUID(one)] for one in summary.member_ids if UUID(one) in live]
         if not members:
             continue
-        ids = [row.id for row in members]
-        episodes.merge_into(session, ids, summary.id, now=now)
-        moments.pass_on(session, ids, summary.id)
-        for row in members:
-            session.refresh(row)
-        upkeep.owe(session, "episode", members)
+        turn_ids = [event_id for row in members for event_id in _turn_ids(row)]
+        moments.pass_on(session, turn_ids, found.tenant_id, summary.id)
+        ended = episodes.merge_into(session, [row.id for row in members], summary.id, now=now)
+        upkeep.owe(session, "episode", ended)
         finished += 1
     return finished
 
 
-def _summarise(session: Session, kit: Kit, members: Sequence[Episode], now: datetime) -> None:
-    ordered = sorted(members, key=lambda row: (row.started_at, row.id))
-    lines = merge([_member(row) for row in ordered])
-    view = merged([episodes.view(row) for row in ordered], "\n".join(lines))
+def _summarise(session: Session, kit: Kit, members: Sequence[_Told], now: datetime) -> None:
+    ordered = sorted(members, key=lambda one: (one.row.started_at, one.row.id))
+    lines = merge([_member(one) for one in ordered])
+    view = merged([one.view for one in ordered], "\n".join(lines))
     aged = StrengthView(kind="episode", base_importance=view.importance, at=view.ended_at, recorded_at=now)
     episode_id = kit.new_id()
     episodes.add(
         session,
         view,
         episode_id=episode_id,
-        tenant_id=ordered[0].tenant_id,
-        user_ref=ordered[0].user_ref,
+        tenant_id=ordered[0].row.tenant_id,
+        user_ref=ordered[0].row.user_ref,
         session_ref=None,
         window_id=None,
         recorded_at=now,
         expires_at=initial_expiry(aged, kit.policies.strength),
-        member_ids=[row.id for row in ordered],
+        member_ids=[one.row.id for one in ordered],
     )
     upkeep.owe(session, "episode", [session.get_one(Episode, episode_id)])
 
 
-def _member(row: Episode) -> MemberView:
+def _member(one: _Told) -> MemberView:
     return MemberView(
-        id=row.id,
-        summary=disclose(row.summary),
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        outcome=row.outcome,
-        language=row.language,
+        id=one.row.id,
+        summary=one.view.summary,
+        started_at=one.row.started_at,
+        ended_at=one.row.ended_at,
+        outcome=one.row.outcome,
+        language=one.row.language,
     )
+
+
+def _turn_ids(row: Episode) -> list[UUID]:
+    return [UUID(event_id) for event_id in row.turn_ids]
 
 
 @memory_task(CONSOLIDATE)

@@ -1,33 +1,28 @@
-"""Answers one due window and has the answer applied: claim, one model call, store, apply. Nothing is held meanwhile."""
+"""Works on one due window: claims it, has it answered and applied, or gives it back. Nothing is held meanwhile."""
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable
 
-from llm.face import Answer, Usage, WindowRequest
-from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
-from llm.offline import OfflineModel
-from memory.informative import any_informative
-from memory.parts import halves, join
-from memory.turns import TurnView
-from memory.windows import backoff
-from schemas.drafts import WindowDraft
-from schemas.envelopes import disclose_json, enclose_json
-from schemas.errors import BadAnswer, Permanent, ServiceError, StaleClaim, Transient
-from stores import metrics, turns, windows
+from sqlmodel import Session
+
+from llm.failures import ENDPOINT_CODES
+from memory.windows import backoff, busy_wait
+from schemas.errors import ModelBusy, Permanent, ServiceError, StaleClaim, Transient
+from stores import metrics, windows
 from stores.kit import Kit, process_kit
 from stores.logcontext import bound
 from stores.windows import Claim
+from tasks.answer import answer
 from tasks.app import DIGEST
 from tasks.apply import apply
 from tasks.base import MemoryTask, frames, memory_task, place
 
 logger = logging.getLogger(__name__)
 
-#: A setting that cannot work (a wrong key, no quota) is no fault of the window: it waits this long and is asked again.
+#: A setting that cannot work (a wrong key, no quota) is no fault of the window: it waits about this long, each time.
 ENDPOINT_WAIT_SECONDS = 300.0
 
 
@@ -36,105 +31,56 @@ def digest(kit: Kit) -> Claim | None:
 
     Repeat: an answer that was stored is not paid for again; one that was applied is not applied again.
     """
-    policy = kit.policies.windows
-    claim = windows.claim_next(kit.db, lease_seconds=policy.lease_seconds)
+    claim = windows.claim_next(kit.db, lease_seconds=kit.policies.windows.lease_seconds)
     if claim is None:
         return None
     with bound(window_id=claim.window_id, session_ref=claim.session_ref):
         try:
-            apply(kit, claim, _draft(kit, claim))
+            apply(kit, claim, answer(kit, claim))
         except StaleClaim:
             logger.info("window passed to another worker")
-        except ServiceError as exc:
-            _fail(kit, claim, exc)
         except Exception as exc:
-            # A bug on one window must not hold up the others: it is counted there, and ends as a dead letter.
-            logger.error("window failed error=%s\n%s", place(exc), frames(exc))
-            _fail(kit, claim, Transient(code="bug"))
+            _give_back(kit, claim, exc)
     return claim
 
 
-def _draft(kit: Kit, claim: Claim) -> WindowDraft:
-    """The stored answer, or a new one, stored before it is used."""
-    if claim.answer is not None:
-        return WindowDraft.model_validate(disclose_json(claim.answer))
-    with kit.db.read() as session:
-        said = turns.views(session, claim.tenant_id, claim.turn_ids)
-        context = turns.before(session, claim.tenant_id, claim.turn_ids)
-    if not said:
-        msg = f"window {claim.window_id}: none of its turns is there any more"
-        raise Permanent(msg, code="turns_gone")
-    answer = _answer(kit, WindowRequest(turns=said, context=context, prompt_version=claim.prompt_version))
-    _count(claim, answer.usage)
-    stored = enclose_json(answer.draft.model_dump(mode="json"))
-    usage = asdict(answer.usage)
-    kit.db.write(lambda session: windows.save_answer(session, claim, stored, usage))
-    return answer.draft
+def _give_back(kit: Kit, claim: Claim, exc: Exception) -> None:
+    """Leaves the window for later, or buries it. Whose fault it is decides how long and how often it is tried."""
+    policy, roll = kit.policies.windows, random.random()  # noqa: S311 - jitter, not a secret
+    if not isinstance(exc, ServiceError):
+        # A bug on one window must not hold up the others: it is counted there, and ends as a dead letter.
+        logger.error("window failed error=%s\n%s", place(exc), frames(exc))
+        exc = Transient(code="bug")
+    if exc.code in ENDPOINT_CODES:
+        _postpone(kit, claim, exc.code, ENDPOINT_WAIT_SECONDS * (0.5 + roll), is_blamed=False)
+    elif isinstance(exc, ModelBusy):
+        if claim.waited_seconds < policy.patience_seconds:
+            delay = busy_wait(claim.waited_seconds, exc.retry_after_seconds, roll, policy)
+            _postpone(kit, claim, exc.code, delay, is_blamed=False)
+        else:
+            _bury(kit, claim, exc.code)
+    elif isinstance(exc, Permanent) or claim.attempts >= policy.max_attempts:
+        _bury(kit, claim, exc.code)
+    else:
+        _postpone(kit, claim, exc.code, backoff(claim.attempts, None, roll, policy), is_blamed=True)
 
 
-def _answer(kit: Kit, request: WindowRequest) -> Answer:
-    """The model's answer; that of the rules where no model is needed, or where none will give one."""
-    rules = OfflineModel()
-    if not any_informative(request.turns, request.context):
-        return rules.digest(request)
-    try:
-        return kit.model.digest(request)
-    except BadAnswer as exc:
-        metrics.LLM_ERRORS.labels(exc.code).inc()
-        if exc.code in SPLIT_CODES and len(request.turns) > 1:
-            return _in_halves(kit, request)
-        if exc.code in ENDPOINT_CODES:
-            raise
-        logger.warning("model gave no usable answer code=%s, rules take over", exc.code)
-        answer = rules.digest(request)
-        spent = usage_of(exc)
-        return answer if spent is None else replace(answer, usage=replace(spent, mode=f"{spent.mode}+rules"))
-
-
-def _in_halves(kit: Kit, request: WindowRequest) -> Answer:
-    first, second = halves(request.turns)
-    one = _answer(kit, replace(request, turns=first))
-    two = _answer(kit, replace(request, turns=second, context=_last(first)))
-    return Answer(draft=join(one.draft, two.draft, first_count=len(first)), usage=_sum(one.usage, two.usage))
-
-
-def _last(said: Sequence[TurnView], count: int = 2) -> Sequence[TurnView]:
-    return said[-count:]
-
-
-def _sum(one: Usage, two: Usage) -> Usage:
-    return replace(
-        two,
-        calls=one.calls + two.calls,
-        input_tokens=one.input_tokens + two.input_tokens,
-        output_tokens=one.output_tokens + two.output_tokens,
-        cached_tokens=one.cached_tokens + two.cached_tokens,
-        reasoning_tokens=one.reasoning_tokens + two.reasoning_tokens,
-        duration_ms=one.duration_ms + two.duration_ms,
-        estimated=one.estimated or two.estimated,
-    )
-
-
-def _count(claim: Claim, usage: Usage) -> None:
-    for direction, tokens in (("in", usage.input_tokens), ("out", usage.output_tokens)):
-        metrics.LLM_TOKENS.labels(str(claim.tenant_id), usage.model, "digest", direction).inc(tokens)
-
-
-def _fail(kit: Kit, claim: Claim, exc: ServiceError) -> None:
-    """Gives the window back for later, or buries it when it has failed too often."""
-    policy = kit.policies.windows
-    is_endpoint = exc.code in ENDPOINT_CODES
-    if claim.attempts >= policy.max_attempts and not is_endpoint:
-        logger.error("window buried code=%s attempts=%d", exc.code, claim.attempts)
-        kit.db.write(lambda session: windows.bury(session, claim, exc.code))
-        return
-    asked = exc.retry_after_seconds if isinstance(exc, Transient) else None
-    delay = backoff(claim.attempts, asked, random.random(), policy)  # noqa: S311 - jitter, not a secret
-    if is_endpoint:
-        delay = ENDPOINT_WAIT_SECONDS
+def _postpone(kit: Kit, claim: Claim, code: str, delay: float, *, is_blamed: bool) -> None:
     metrics.TASK_RETRIES.labels(DIGEST).inc()
-    logger.warning("window postponed code=%s attempts=%d delay_seconds=%.1f", exc.code, claim.attempts, delay)
-    kit.db.write(lambda session: windows.postpone(session, claim, exc.code, delay))
+    logger.warning("window postponed code=%s attempts=%d delay_seconds=%.1f", code, claim.attempts, delay)
+    _save(kit, lambda session: windows.postpone(session, claim, code, delay, is_blamed=is_blamed))
+
+
+def _bury(kit: Kit, claim: Claim, code: str) -> None:
+    logger.error("window buried code=%s attempts=%d", code, claim.attempts)
+    _save(kit, lambda session: windows.bury(session, claim, code))
+
+
+def _save(kit: Kit, change: Callable[[Session], None]) -> None:
+    try:
+        kit.db.write(change)
+    except StaleClaim:
+        logger.info("window passed to another worker")
 
 
 @memory_task(DIGEST)

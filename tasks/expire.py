@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
@@ -16,7 +16,9 @@ from tasks.app import EXPIRE
 from tasks.base import MemoryTask, memory_task
 from tasks.chain import Link, Step
 
-BATCH = 200
+BATCH = 50
+#: A session that never says that it has ended is over after a day without a word.
+QUIET = timedelta(days=1)
 _STAGES = ("fact", "episode", "volatile")
 
 
@@ -47,7 +49,7 @@ def _due(session: Session, stage: str, now: datetime) -> list[Aged]:
         return [*upkeep.due_facts(session, now, BATCH)]
     if stage == "episode":
         return [*upkeep.due_episodes(session, now, BATCH)]
-    return [*upkeep.outlived_volatile(session, BATCH)]
+    return [*upkeep.outlived_volatile(session, now - QUIET, BATCH)]
 
 
 def _settle(session: Session, row: Aged, now: datetime, policy: StrengthPolicy) -> None:

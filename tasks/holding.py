@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from memory.spans import HELD_STATES, echoes, evidence_states, held_back
+from memory.spans import HELD_STATES, RESTORED_BY_PAST, echoes, evidence_states, held_back
 from memory.turns import TurnView
 from schemas.decisions import EvidenceState, EvidenceView, HeldSpan
 from stores import facts, spans, turns
@@ -17,10 +17,11 @@ _ECHOING = frozenset({"assistant", "tool", "system"})
 
 
 def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tuple[str, ...]:
-    """Brings the spans up to the state of the evidence; answers the values of this window that must not be told.
+    """Brings the spans up to the state of the evidence; answers the values that no text may ever tell again.
 
     A value is held back with the assistant's sentences that repeat it in the same window, whichever window that is:
     a fact superseded today is held back where it was said a month ago. Turns whose spans changed are noted as touched.
+    Superseded values are not answered: a question about the past restores them, so they are cut at reading.
     """
     told: list[str] = []
     for one in folded:
@@ -29,11 +30,10 @@ def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tupl
         found = [span for held in held_back(pairs, {}).values() for span in held]
         found += _echoes(work, pairs)
         ids = [statement.id for statement in one.evidence]
-        changed = spans.settle(
-            work.session, work.claim.tenant_id, work.claim.user_ref, ids, found, new_id=work.kit.new_id, now=work.now
+        work.touched.update(
+            spans.settle(work.session, work.claim.tenant_id, work.claim.user_ref, ids, found, now=work.now)
         )
-        work.touched.update(changed)
-        told += [statement.value for statement, state in pairs if state in HELD_STATES]
+        told += [statement.value for statement, state in pairs if state in HELD_STATES - RESTORED_BY_PAST]
     refused = [one for one in judged if one.decision.write_status == "rejected"]
     _hold_flagged(work, refused)
     return tuple(dict.fromkeys([*told, *(one.verified.value for one in refused)]))
@@ -50,8 +50,7 @@ def _hold_flagged(work: Work, refused: Sequence[Judged]) -> None:
             for start, end in echoes(turn.content, [one.verified.value])
         ]
     claim = work.claim
-    fresh = spans.hold(work.session, claim.tenant_id, claim.user_ref, flagged, new_id=work.kit.new_id)
-    work.touched.update(fresh)
+    work.touched.update(spans.hold(work.session, claim.tenant_id, claim.user_ref, flagged))
 
 
 def _echoes(work: Work, pairs: Sequence[tuple[EvidenceView, EvidenceState]]) -> list[HeldSpan]:

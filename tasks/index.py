@@ -1,10 +1,10 @@
-"""Tells the index what it is owed: claim, read SQL anew, embed, write, look again whether anything moved."""
+"""Tells the index what it is owed: claim, read SQL anew, write keywords, then vectors, and look again what moved."""
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -12,25 +12,35 @@ from sqlmodel import Session
 
 from memory.moments import pooled
 from memory.windows import backoff
-from schemas.errors import ServiceError, Transient
+from schemas.errors import BadAnswer, ServiceError, Transient
 from schemas.indexing import IndexRow, Vector
 from schemas.tables import OutboxRow, User
-from stores import outbox
+from stores import metrics, outbox
 from stores.kit import Kit, process_kit
-from stores.projection import Projected, project
+from stores.projection import Projected, project, row_version
 from tasks.app import INDEX
 from tasks.base import MemoryTask, hint, memory_task
 
 logger = logging.getLogger(__name__)
 
 BATCH = 64
-LEASE_SECONDS = 120.0
+#: Beside the embedder's own time: reading, and writing twice.
+MARGIN_SECONDS = 60.0
+_TEXTS_PER_RECORD = 3
+_PROBE = "hello"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Owed:
+    """One claimed record: as SQL has it (None: it must not stand in the index), and what kept it from being written."""
+
     claim: OutboxRow
-    projected: Projected | None
+    projected: Projected | None = None
+    failure: ServiceError | None = None
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.claim.tenant_id
 
 
 def index(kit: Kit) -> int:
@@ -38,98 +48,162 @@ def index(kit: Kit) -> int:
 
     Repeat: harmless. A record that moved meanwhile is due again at once; one that failed waits, longer each time.
     """
-    claims = kit.db.write(lambda session: outbox.claim(session, limit=BATCH, lease_seconds=LEASE_SECONDS))
+    lease_seconds = _lease_seconds(kit)
+    claims = kit.db.write(lambda session: outbox.claim(session, limit=BATCH, lease_seconds=lease_seconds))
     if not claims:
         return 0
-    owed = _read(kit, claims)
-    failure = _write(kit, owed)
-    kit.db.write(lambda session: _end(session, owed, failure))
-    _remove_moved(kit, owed)
-    logger.info("index written records=%d failed=%s", len(claims), failure.code if failure else "none")
+    owed = [_Owed(row) for row in claims]
+    with kit.db.read() as session:
+        for item in owed:
+            _read(session, item)
+    _write(kit, owed)
+    moved = kit.db.write(lambda session: _end(session, owed))
+    # What vanished from SQL, or was erased, while it was written, goes at once; its row stays owed and says so again.
+    _each_tenant(
+        kit, moved, lambda tenant_id, items: kit.index.delete(tenant_id, [one.claim.record_id for one in items])
+    )
+    failed = sum(item.failure is not None for item in owed)
+    logger.info("index written records=%d failed=%d moved=%d", len(owed), failed, len(moved))
     return len(claims)
 
 
-def _read(kit: Kit, claims: Sequence[OutboxRow]) -> list[_Owed]:
-    with kit.db.read() as session:
-        return [_Owed(row, _projected(session, row)) for row in claims]
+def _lease_seconds(kit: Kit) -> float:
+    embed = kit.settings.embed
+    requests = -(-BATCH * _TEXTS_PER_RECORD // embed.batch_size)
+    return requests * embed.timeout_seconds + MARGIN_SECONDS
 
 
-def _projected(session: Session, row: OutboxRow) -> Projected | None:
-    if _generation(session, row) != row.generation:
-        return None
-    return project(session, row.kind, row.record_id)
-
-
-def _generation(session: Session, row: OutboxRow) -> int:
-    """The user's generation; an organisation's own records (procedures) belong to nobody and stay at 0."""
-    user = session.get(User, row.user_ref)
-    return 0 if user is None else user.generation
-
-
-def _write(kit: Kit, owed: Sequence[_Owed]) -> ServiceError | None:
-    """Writes and deletes. What failed, or None; without vectors the keywords are written all the same."""
-    present = [item.projected for item in owed if item.projected is not None]
-    vectors: Sequence[Vector | None]
-    failure: ServiceError | None
+def _read(session: Session, item: _Owed) -> None:
     try:
-        vectors, failure = _vectors(kit, present), None
-    except ServiceError as exc:
-        vectors, failure = [None for _ in present], exc
-    try:
-        for rows in _by_tenant(present, vectors).values():
-            kit.index.upsert(rows)
-        for tenant_id, ids in _gone(owed).items():
-            kit.index.delete(tenant_id, ids)
+        if _is_of_this_generation(session, item.claim):
+            item.projected = project(session, item.claim.kind, item.claim.record_id)
     except Transient as exc:
-        return exc
-    return failure
+        item.failure = exc
 
 
-def _vectors(kit: Kit, present: Sequence[Projected]) -> list[Vector]:
-    """One vector a record, leaning towards its neighbours; each distinct text is embedded once."""
+def _is_of_this_generation(session: Session, claim: OutboxRow) -> bool:
+    user = session.get(User, claim.user_ref)
+    # An organisation's own records (procedures) belong to nobody and stay at 0.
+    return (0 if user is None else user.generation) == claim.generation
+
+
+def _write(kit: Kit, owed: Sequence[_Owed]) -> None:
+    """Deletes first, then keywords, then vectors: while the embedder is down or slow, words are found all the same."""
+    gone = [item for item in owed if item.projected is None and item.failure is None]
+    _each_tenant(
+        kit, gone, lambda tenant_id, items: kit.index.delete(tenant_id, [one.claim.record_id for one in items])
+    )
+    present = [item for item in owed if item.projected is not None]
+    _each_tenant(kit, present, lambda _, items: kit.index.upsert([_row(one) for one in items]))
+    written = [item for item in present if item.failure is None]
+    try:
+        vectors = _vectors(kit, [item.projected for item in written if item.projected is not None])
+    except ServiceError as exc:
+        for item in written:
+            item.failure = exc
+        return
+    by_id = dict(zip([item.claim.record_id for item in written], vectors, strict=True))
+    _each_tenant(
+        kit,
+        [item for item in written if by_id[item.claim.record_id] is not None],
+        lambda _, items: kit.index.upsert([_row(one, by_id[one.claim.record_id]) for one in items]),
+    )
+
+
+def _each_tenant(kit: Kit, items: Sequence[_Owed], act: Callable[[UUID, Sequence[_Owed]], None]) -> None:
+    """Does it tenant by tenant; what fails for one is noted on its records and holds up no other."""
+    grouped: dict[UUID, list[_Owed]] = {}
+    for item in items:
+        grouped.setdefault(item.tenant_id, []).append(item)
+    for tenant_id, ours in grouped.items():
+        try:
+            act(tenant_id, ours)
+        except ServiceError as exc:
+            logger.warning("index refused code=%s records=%d", exc.code, len(ours))
+            for item in ours:
+                item.failure = exc
+
+
+def _row(item: _Owed, vector: Vector | None = None) -> IndexRow:
+    if item.projected is None:
+        msg = f"outbox row {item.claim.id} has nothing to write"
+        raise ValueError(msg)
+    return replace(item.projected.row, vector=vector)
+
+
+def _vectors(kit: Kit, present: Sequence[Projected]) -> list[Vector | None]:
+    """One vector a record, leaning towards its neighbours; each distinct text is embedded once.
+
+    None for a text that the embedder will never take: such a record is found by its words alone.
+    """
     texts = dict.fromkeys(
         text for item in present for text in (item.embed, *item.neighbours) if text is not None and text.strip()
     )
-    by_text = dict(zip(texts, kit.embedder.embed(list(texts)), strict=True))
+    by_text = dict(zip(texts, _embedded(kit, list(texts)), strict=True))
     return [_leaning(item, by_text) for item in present]
 
 
-def _leaning(item: Projected, by_text: Mapping[str, Vector]) -> Vector:
+def _embedded(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
+    """The vectors of texts; None for those that the embedder refuses while it takes others.
+
+    Raises: ModelBusy; BadAnswer when it takes none, for then it is set up wrong and no text is at fault.
+    """
+    try:
+        return list(kit.embedder.embed(texts))
+    except BadAnswer as exc:
+        metrics.LLM_ERRORS.labels(exc.code).inc()
+    kit.embedder.embed([_PROBE])
+    return _taken(kit, texts)
+
+
+def _taken(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
+    """Halves of a refused batch, asked for apart, down to the texts at fault."""
+    if len(texts) > 1:
+        half = len(texts) // 2
+        return [vector for part in (texts[:half], texts[half:]) for vector in _part(kit, part)]
+    logger.warning("embedder refuses a text chars=%d", len(texts[0]))
+    return [None]
+
+
+def _part(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
+    try:
+        return list(kit.embedder.embed(texts))
+    except BadAnswer:
+        return _taken(kit, texts)
+
+
+def _leaning(item: Projected, by_text: Mapping[str, Vector | None]) -> Vector | None:
+    own = by_text.get(item.embed)
+    if own is None:
+        return None
     before, after = (by_text.get(text) if text else None for text in item.neighbours)
-    return pooled(by_text[item.embed], before, after)
+    leaning = pooled(own, before, after)
+    # Neighbours that cancel it out leave no direction, which no index takes.
+    return leaning if leaning.any() else own
 
 
-def _by_tenant(present: Sequence[Projected], vectors: Sequence[Vector | None]) -> dict[UUID, list[IndexRow]]:
-    grouped: dict[UUID, list[IndexRow]] = {}
-    for item, vector in zip(present, vectors, strict=True):
-        grouped.setdefault(item.row.tenant_id, []).append(replace(item.row, vector=vector))
-    return grouped
-
-
-def _gone(owed: Sequence[_Owed]) -> dict[UUID, list[UUID]]:
-    grouped: dict[UUID, list[UUID]] = {}
+def _end(session: Session, owed: Sequence[_Owed]) -> list[_Owed]:
+    """Ends the claims that did their work; answers those that were written and whose record is gone since."""
+    gone: list[_Owed] = []
     for item in owed:
-        if item.projected is None:
-            grouped.setdefault(item.claim.tenant_id, []).append(item.claim.record_id)
-    return grouped
-
-
-def _end(session: Session, owed: Sequence[_Owed], failure: ServiceError | None) -> None:
-    for item in owed:
-        if failure is None or item.projected is None:
-            outbox.settle(session, item.claim)
-        else:
+        now = _version_now(session, item.claim)
+        if item.projected is not None and now is None:
+            gone.append(item)
+        failure = item.failure
+        if failure is not None:
             asked = failure.retry_after_seconds if isinstance(failure, Transient) else None
             delay = backoff(item.claim.attempts, asked, random.random())  # noqa: S311 - jitter, not a secret
             outbox.postpone(session, item.claim, delay_seconds=delay, error_code=failure.code)
+        elif item.projected is None or now == item.projected.row.row_version:
+            outbox.settle(session, item.claim)
+        else:
+            outbox.postpone(session, item.claim, delay_seconds=0.0, error_code="moved")
+    return gone
 
 
-def _remove_moved(kit: Kit, owed: Sequence[_Owed]) -> None:
-    """Deletes what vanished from SQL, or was erased, while it was being written: a missing row counts as moved."""
-    with kit.db.read() as session:
-        lost = [item for item in owed if item.projected is not None and _projected(session, item.claim) is None]
-    for item in lost:
-        kit.index.delete(item.claim.tenant_id, [item.claim.record_id])
+def _version_now(session: Session, claim: OutboxRow) -> int | None:
+    """The record's version; a missing row, or one whose user was erased since, counts as moved."""
+    return row_version(session, claim.kind, claim.record_id) if _is_of_this_generation(session, claim) else None
 
 
 @memory_task(INDEX)

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol
 from uuid import UUID
 
 from celery.exceptions import Reject
 from sqlmodel import Session
 
-from afterturn.batches import Batch, decode_batch
+from afterturn.batches import decode_batch
 from afterturn.errors import BadBatch as NoBatch
 from afterturn.errors import BadSeal
 from afterturn.sealing import Opened, open_sealed
@@ -31,52 +30,19 @@ from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transie
 from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
-from stores.policies import Policies, policies_of
-from stores.settings import Settings, load_settings
-from stores.sql import Database, after_commit, database_now
+from stores.sql import after_commit, database_now
 from stores.tenancy import KeyInfo
 from tasks.app import INGEST, SWEEP
 from tasks.arrivals import Judged, Kept, Refusal, TimePolicy, Unread, as_dead, judge, place
 from tasks.base import MemoryTask, frames, hint, memory_task
+from tasks.intake import Stores, process
 from tasks.keeping import Keeping, first_state
+from tasks.receipts import Answer, Receipt, Sender, nobody, of_batch, of_events, sender_of, tally
 
 logger = logging.getLogger(__name__)
 
 MAX_BEGUN = 3
 _NEWER = frozenset({"seal_version", "batch_version"})
-
-
-class Stores(Protocol):
-    """What ingest needs of a kit: no index, no model, so that neither can hold up what agents say."""
-
-    @property
-    def settings(self) -> Settings:
-        """The operator's."""
-        ...
-
-    @property
-    def policies(self) -> Policies:
-        """The rules' knobs."""
-        ...
-
-    @property
-    def db(self) -> Database:
-        """The truth."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """The ingest process's own stores."""
-
-    settings: Settings
-    policies: Policies
-    db: Database
-
-
-def open_intake(settings: Settings) -> Intake:
-    """The stores of one ingest process. It connects at first use."""
-    return Intake(settings, policies_of(settings), Database(settings.database_url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,16 +60,6 @@ class BatchInfo:
     is_counted: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """What became of one event: stored, duplicate, rejected or dead; `code` says why, `field` where."""
-
-    event_id: UUID | None
-    state: str
-    code: str | None = None
-    field: str | None = None
-
-
 def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch: BatchInfo) -> list[Receipt]:
     """Keeps events of one key in one transaction; answers one receipt each, in their order.
 
@@ -118,41 +74,66 @@ def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch:
     return receipts
 
 
-def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False) -> list[Receipt]:
+def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False, answer: Answer = nobody) -> list[Receipt]:
     """Opens a sealed batch and keeps its events; `redelivered`: a worker had it before and did not say how it ended.
 
-    Raises: BadBatch when it does not open (kept as a dead letter), StoreBusy.
+    `answer` is told what became of it, after the commit, whenever the seal says who sent it.
+    Raises: BadBatch when it does not open (kept as a dead letter), Forbidden, StoreBusy.
     """
     name = hashlib.sha256(blob.encode("utf-8", "replace")).hexdigest()[:32]
     if redelivered and _attempts(kit, name, None) > MAX_BEGUN:
         _bury_batch(kit, name, blob, "lost_workers")
+        with suppress(BadSeal):
+            _, sender, _ = _unseal(kit, blob)
+            answer(sender, of_batch(sender, "dead", "lost_workers"))
         return []
     try:
-        opened, batch, key = _open(kit, blob)
-    except (BadSeal, NoBatch) as exc:
-        if exc.code in _NEWER:
-            _park_batch(kit, name, blob, exc.code)
-            return []
-        _bury_batch(kit, name, blob, exc.code)
-        raise BadBatch(code=exc.code) from None
+        opened, sender, key = _unseal(kit, blob)
+    except BadSeal as exc:
+        return _unread(kit, name, blob, exc.code)
+    try:
+        batch = decode_batch(opened.payload)
+    except NoBatch as exc:
+        # A newer producer's batch counts as stored: it is kept whole and read after the upgrade.
+        told = of_batch(sender, "stored" if exc.code in _NEWER else "dead", exc.code)
+        return _unread(kit, name, blob, exc.code, lambda: answer(sender, told))
     info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
-    receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
+    try:
+        receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
+    except Forbidden as exc:
+        answer(sender, of_batch(sender, "rejected", exc.code))
+        raise
     if redelivered:
         kit.db.write(lambda session: dead.end_attempt(session, [name]))
+    answer(sender, of_events(sender, receipts))
     return receipts
 
 
-def _open(kit: Stores, blob: str) -> tuple[Opened, Batch, KeyInfo]:
+def _unread(kit: Stores, name: str, blob: str, code: str, after: Callable[[], object] = lambda: None) -> list[Receipt]:
+    """Keeps a batch that cannot be read: for an upgrade, or else as a dead letter, with BadBatch."""
+    if code in _NEWER:
+        _park_batch(kit, name, blob, code)
+        after()
+        return []
+    _bury_batch(kit, name, blob, code)
+    after()
+    raise BadBatch(code=code)
+
+
+def _unseal(kit: Stores, blob: str) -> tuple[Opened, Sender, KeyInfo]:
+    """What the blob holds, who sealed it, and what that key may do. Raises: BadSeal, also for a revoked key."""
     with kit.db.read() as session:
+        used: list[bytes] = []
 
         def seal_key(key_id: str) -> bytes | None:
             try:
-                return tenancy.seal_key_of(session, key_id)
+                used.append(tenancy.seal_key_of(session, key_id))
             except Forbidden:
                 return None
+            return used[0]
 
         opened = open_sealed(blob, seal_key)
-        return opened, decode_batch(opened.payload), tenancy.key_info(session, opened.key_id)
+        return opened, sender_of(opened, used[0]), tenancy.key_info(session, opened.key_id)
 
 
 def _together(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) -> list[Receipt]:
@@ -348,34 +329,13 @@ def _count(receipts: Sequence[Receipt], started: float) -> None:
     )
 
 
-def tally(receipts: Sequence[Receipt]) -> Tally:
-    """How many receipts say what."""
-    states = [receipt.state for receipt in receipts]
-    return Tally(*(states.count(name) for name in Tally._fields))
-
-
-class _Process:
-    """The stores of this process, opened at the first batch; a forked child opens its own."""
-
-    def __init__(self) -> None:
-        self._held: tuple[int, Intake] | None = None
-
-    def intake(self) -> Intake:
-        if self._held is None or self._held[0] != os.getpid():
-            settings = load_settings()
-            self._held = os.getpid(), open_intake(settings)
-        return self._held[1]
-
-
-process = _Process()
-
-
 @memory_task(INGEST)
 def ingest_task(task: MemoryTask, blob: object = None) -> None:
     """One sealed batch. While the database is away the message goes back to the broker, after a moment's rest."""
     info = task.request.delivery_info or {}
     try:
-        ingest_batch(process.intake(), str(blob), redelivered=bool(info.get("redelivered")))
+        redelivered = bool(info.get("redelivered"))
+        ingest_batch(process.intake(), str(blob), redelivered=redelivered, answer=process.answer())
     except Transient as exc:
         logger.warning("batch goes back code=%s", exc.code)
         # Its text is in the broker alone, so it must not be acknowledged; without a rest the queue would spin.

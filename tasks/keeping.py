@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -20,15 +19,14 @@ from afterturn.events import (
 )
 from afterturn.ids import uuid7
 from afterturn.masking import mask_json
-from memory.procedures import OutcomeView, stats
 from schemas.delivery import EventState
 from schemas.envelopes import enclose_json
-from schemas.tables import ProcedureOutcome, StatePatch, User
-from stores import judgements, outbox, procedures, sessions, turns, working
+from schemas.tables import StatePatch, User
+from stores import judgements, procedures, sessions, turns, working
 from stores.policies import Policies
-from stores.procedures import Rates
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
+from tasks import outcomes
 from tasks.arrivals import Kept, Placed, Row, observation_row, turn_row
 
 
@@ -179,29 +177,11 @@ class Keeping:
             user_ref=user_ref,
             session_ref=session_ref,
             succeeded=event.succeeded,
-            source="event",
+            source=procedures.REPORTED,
             weight=1.0,
             at=placed.at,
         )
-        if procedures.count_outcome(self.session, version, outcome, rates=self._rates, new_id=uuid7):
-            # A procedure is the organisation's: nobody's erasure moves its generation.
-            outbox.owe(
-                self.session,
-                tenant=version.tenant_id,
-                user=version.tenant_id,
-                kind="procedure",
-                record_id=version.id,
-                row_version=version.row_version,
-                generation=0,
-            )
-
-    def _rates(self, outcomes: Sequence[ProcedureOutcome]) -> Rates:
-        views = [
-            OutcomeView(event_id=row.event_id, at=row.at, succeeded=row.succeeded, weight=row.weight)
-            for row in outcomes
-        ]
-        result = stats(views, self.policies.procedures)
-        return Rates(result.ema, result.successes, result.failures)
+        outcomes.note(self.session, version, outcome, policy=self.policies.procedures, new_id=uuid7)
 
 
 def as_uuid(text: str) -> UUID | None:

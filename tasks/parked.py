@@ -14,7 +14,8 @@ from schemas.errors import BadBatch, Forbidden
 from schemas.tables import DeadLetter
 from stores import dead, ledger, tenancy
 from tasks.arrivals import Unread, judge
-from tasks.ingest import BatchInfo, Stores, ingest_batch, keep
+from tasks.ingest import BatchInfo, ingest_batch, keep
+from tasks.intake import Stores
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from memory.facts import fold, slot_parts
 from memory.registry import spec_of
@@ -37,6 +37,7 @@ def write(work: Work, judged: Sequence[Judged]) -> list[Folded]:
 
 
 def _fold(work: Work, slot: Slot, added: set[UUID]) -> Folded:
+    facts.lock_slot(work.session, slot)
     evidence = facts.evidence(work.session, slot.tenant_id, slot.hash)
     result = fold(
         evidence,
@@ -113,7 +114,8 @@ def _kept(work: Work, slot: Slot, item: FactVersion) -> Kept:
 def _evidence(work: Work, slot: Slot, judged: Judged) -> Evidence:
     one, decision = judged.verified, judged.decision
     return Evidence(
-        id=work.kit.new_id(),
+        # The same statement in the same slot is one row, however often its window is applied.
+        id=uuid5(one.event_id, f"{work.claim.window_id}:{slot.hash}:{one.op}:{one.quote_start}"),
         tenant_id=slot.tenant_id,
         user_ref=slot.user_ref,
         user_as_said=work.user.user_id,

@@ -18,7 +18,7 @@ from stores import outbox, windows
 from stores.windows import Backlog
 from tasks.app import DIGEST, INDEX, SWEEP
 from tasks.base import MemoryTask, hint, memory_task, queued
-from tasks.ingest import Stores, process
+from tasks.intake import Stores, process
 from tasks.parked import read_parked
 
 logger = logging.getLogger(__name__)

@@ -1,19 +1,37 @@
-"""One window in the course of being applied: what every step of `apply` is given."""
+"""One window at work: what was said in it, and what every step of `apply` is given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlmodel import Session
 
+from memory.spans import cut
 from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, Verified
 from schemas.tables import Tenant, User
+from stores import spans, turns
 from stores.kit import Kit
 from stores.windows import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The turns of a window, and those before it as read-only context."""
+
+    said: Sequence[TurnView]
+    context: Sequence[TurnView]
+
+
+def hear(session: Session, claim: Claim, *, context_turns: int) -> Heard:
+    """What was said in a window and right before it. What is held back is no context: a summary would tell it again."""
+    said = turns.views(session, claim.tenant_id, claim.turn_ids)
+    before = turns.before(session, claim.tenant_id, claim.turn_ids, context_turns)
+    held = spans.held(session, claim.tenant_id, [turn.event_id for turn in before])
+    return Heard(said, [replace(turn, content=cut(turn.content, held.get(turn.event_id, ()))) for turn in before])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

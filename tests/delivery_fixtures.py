@@ -17,7 +17,8 @@ from stores import tenancy
 from stores.settings import load_settings
 from stores.sql import Database, upgrade
 from stores.tenancy import KeyInfo
-from tasks.ingest import BatchInfo, Intake, open_intake
+from tasks.ingest import BatchInfo
+from tasks.intake import Intake, open_intake
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 BATCH = BatchInfo(producer="producer-1")

@@ -29,8 +29,9 @@ from schemas.tables import Session as SessionRow
 from stores import clock, dead, ledger, turns, working
 from stores.ledger import Tally
 from stores.tenancy import KeyInfo
-from tasks.ingest import BatchInfo, Receipt, ingest_events
+from tasks.ingest import BatchInfo, ingest_events
 from tasks.parked import read_parked
+from tasks.receipts import Receipt
 
 __all__ = ["world"]
 

@@ -21,7 +21,8 @@ from schemas.errors import BadBatch
 from schemas.tables import DeadLetter, LedgerEntry, Turn
 from stores import dead, ledger
 from stores.ledger import Tally
-from tasks.ingest import Receipt, ingest_batch, ingest_events
+from tasks.ingest import ingest_batch, ingest_events
+from tasks.receipts import Receipt
 
 __all__ = ["world"]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from workers.demo.transcripts import BadFile, read
+from workers.demo.files import read
+from workers.demo.transcripts import BadFile
 
 
 def _write(folder: Path, name: str, value: object) -> Path:

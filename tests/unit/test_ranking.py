@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.likeness import is_like, likeness, shape
+from memory.likeness import Heard, likeness, shape
 from memory.ranking import Candidate, RankPolicy, closeness, diversify, rank, recency
 from recall_builders import NOON, a_candidate
 
@@ -190,9 +190,12 @@ def test_versions_of_a_slot_stay_when_the_past_is_asked_for() -> None:
     assert len(diversify(rank(pool, now=NOON), limit=10, one_version=False)) == 2
 
 
-@given(st.text("ab1 ", max_size=20), st.text("ab1 ", max_size=20), st.floats(0, 1))
+@given(st.text("ab1 ", max_size=20), st.text("ab1 ", max_size=20), st.floats(0.01, 1))
 def test_the_quick_likeness_agrees_with_the_exact_one(one: str, other: str, least: float) -> None:
     first, second = shape(one), shape(other)
+    heard = Heard(least)
+    heard.take(first, name="slot")
 
-    assert is_like(first, second, least) == (likeness(first, second) >= least)
+    assert heard.has_like(second) == (likeness(first, second) >= least)
+    assert not heard.has_like(second, but="slot")
     assert likeness(first, first) == 1.0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.terms import MAX_QUERY_TERMS, MAX_TERM_CHARS, exact_terms, query_terms, terms
+from memory.terms import MAX_QUERY_TERMS, MAX_TERM_CHARS, exact_terms, query_terms, term_set, terms
 
 TEXTS = st.text(
     alphabet=st.one_of(st.characters(codec="utf-8"), st.sampled_from("耳机退货abcXYZ 019-_./:@+'’,，。éß")), max_size=60
@@ -121,3 +121,8 @@ def test_threads_stem_alike() -> None:
         found = list(pool.map(terms, words * 4))
 
     assert found == [terms(word) for word in words] * 4
+
+
+@given(TEXTS)
+def test_the_quick_set_holds_the_same_terms(text: str) -> None:
+    assert term_set(text) == set(terms(text))

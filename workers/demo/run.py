@@ -19,11 +19,12 @@ from stores.progress import Progress
 from stores.settings import Settings
 from stores.sql import Database
 from workers.demo.evidence import Score, score
+from workers.demo.files import read
 from workers.demo.instance import scratch_instance
 from workers.demo.live import Watch
 from workers.demo.questions import Judged, ask
 from workers.demo.story import QUESTIONS, story
-from workers.demo.transcripts import Said, Transcript, read
+from workers.demo.transcripts import Said, Transcript
 from workers.speech import show_json, tr
 
 QUIET_SECONDS = 600.0

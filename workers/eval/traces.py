@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import Table, or_, select
+from sqlalchemy import or_, select
 from sqlmodel import Session, SQLModel
 
 from memory.terms import terms
@@ -77,7 +77,7 @@ def _table_values(session: Session, tenant_id: UUID) -> Iterator[tuple[str, byte
 
 def _opened(value: Any) -> bytes:
     # An envelope's first byte is its version; what follows is the text.
-    return bytes(value) if isinstance(value, bytes | memoryview) else str(value).encode("utf-8", "replace")
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
 def _in_index(path: Path, text: str) -> bool:
@@ -95,7 +95,8 @@ def _in_index(path: Path, text: str) -> bool:
 
 def _broker_values(instance: Instance, tenant_id: UUID) -> Iterator[tuple[str, bytes]]:
     with broker.connect(instance.settings.broker_url) as client:
-        for key in cast("Iterable[bytes]", client.scan_iter()):
+        keys = cast("Iterable[bytes]", client.scan_iter())  # pyright: ignore[reportUnknownMemberType]  partly untyped
+        for key in keys:
             name = key.decode("utf-8", "replace")
             if name.startswith(HOT_PREFIX):
                 if tenant_id.hex in name:
@@ -103,9 +104,8 @@ def _broker_values(instance: Instance, tenant_id: UUID) -> Iterator[tuple[str, b
                 continue
             value = client.dump(name)
             if value is not None:
-                blob = cast("bytes", value)
-                yield "broker key", blob
-                yield from (("broker key", part) for part in _decoded(blob))
+                yield "broker key", value
+                yield from (("broker key", part) for part in _decoded(value))
 
 
 def _files(home: Path) -> Iterator[tuple[str, bytes]]:
@@ -127,8 +127,3 @@ def _decoded(blob: bytes) -> Iterator[bytes]:
             )
         except (binascii.Error, ValueError):
             continue
-
-
-def tables() -> list[Table]:
-    """Every table that is searched."""
-    return SQLModel.metadata.sorted_tables

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
 from sys import getsizeof
 from typing import TYPE_CHECKING, Literal, Self
 from uuid import UUID
@@ -18,32 +17,16 @@ from afterturn.errors import BadEvent, BadSetting
 from afterturn.ids import uuid7, uuid7_text
 from afterturn.limits import id_fault, time_fault
 from afterturn.sender import Sender
+from afterturn.stats import Stats, stats_of
 from afterturn.times import microseconds, offset_minutes
 
 if TYPE_CHECKING:
     from afterturn.masking import Json
+    from afterturn.receipts import OnReject
 
 _SCHEMES = ("redis://", "rediss://", "redis+socket://")
 _ROW_BYTES = 1024
 _CLOSE_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What became of this process's events so far: accepted = sent + failed + waiting. `refused` were never accepted.
-
-    `failures` counts attempts to reach the broker that did not work; `last_error` is the class of the present one.
-    """
-
-    accepted: int
-    refused: int
-    sent: int
-    failed: int
-    waiting: int
-    messages: int
-    masked: int
-    failures: int
-    last_error: str | None
 
 
 class Outlet:
@@ -59,6 +42,7 @@ class Outlet:
         max_events: int = 100_000,
         max_bytes: int = 64 * 1024 * 1024,
         exit_seconds: float = _CLOSE_SECONDS,
+        on_reject: OnReject | None = None,
     ) -> None:
         self._credential = find_credential(key)
         self._url = _broker_url(url)
@@ -71,15 +55,22 @@ class Outlet:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._exit_seconds = exit_seconds
+        self._on_reject = on_reject
         self._buffer = Buffer(max_events=max_events, max_bytes=max_bytes)
         self._sender: Sender | None = None
         lifetime.begin(self)
         self._start()
 
-    def flush(self, timeout: float = 2.0) -> bool:
-        """Whether everything published so far is in the broker, waiting at most `timeout` seconds for it."""
+    def flush(self, timeout: float = 2.0, *, receipts: bool = False) -> bool:
+        """Whether everything published so far is in the broker, waiting at most `timeout` seconds for it.
+
+        receipts: waits for more, the workers' word on every event. Where this key may not fetch receipts, the broker
+        has to do.
+        """
         if self._sender is not None:
-            self._sender.hasten(timeout)
+            self._sender.hasten(timeout, receipts=receipts)
+        if receipts:
+            return self._buffer.wait_until_released(timeout)
         return self._buffer.wait_until_empty(timeout)
 
     def close(self, timeout: float = _CLOSE_SECONDS) -> bool:
@@ -97,19 +88,7 @@ class Outlet:
 
     def stats(self) -> Stats:
         """Counts of this process; a forked child counts from zero."""
-        with self._buffer.lock:
-            sender = self._sender
-            return Stats(
-                accepted=self._buffer.accepted,
-                refused=self._buffer.refused,
-                sent=sender.sent if sender else 0,
-                failed=sender.failed if sender else 0,
-                waiting=self._buffer.held,
-                messages=sender.messages if sender else 0,
-                masked=sender.masked if sender else 0,
-                failures=sender.failures if sender else 0,
-                last_error=sender.last_error if sender else None,
-            )
+        return stats_of(self._buffer, self._sender)
 
     def __enter__(self) -> Self:
         return self
@@ -169,7 +148,7 @@ class Outlet:
         with self._buffer.lock:
             if self._sender is not None or self._buffer.closed:
                 return
-            sender = Sender(self._buffer, self._credential, self._url, uuid7())
+            sender = Sender(self._buffer, self._credential, self._url, uuid7(), on_reject=self._on_reject)
             try:
                 sender.thread.start()
             except RuntimeError:  # The process is ending, or is out of threads: the events wait, and are counted.

@@ -327,8 +327,8 @@ def _evidence() -> None:
         _uuid("evidence_id", nullable=True),
         _time("released_at", nullable=True),
         sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("tenant_id", "event_id", "start", "end", "reason"),
     )
+    op.create_index("ix_spans_event", "spans", ["tenant_id", "event_id"])
     op.create_index("ix_spans_evidence_id", "spans", ["evidence_id"])
     op.create_index("ix_spans_user_ref", "spans", ["user_ref"])
 

@@ -1,0 +1,140 @@
+"""One window's answer, step by step: the whole, or halves of what does not fit. Each step is stored before the next.
+
+A step that was answered is not paid for again. What was charged is charged, also when nothing came of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from llm.face import Answer, Usage, WindowRequest
+from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
+from llm.offline import OfflineModel
+from memory.informative import any_informative
+from memory.parts import halves, join
+from memory.turns import TurnView
+from schemas.drafts import WindowDraft
+from schemas.envelopes import disclose_json, enclose_json
+from schemas.errors import BadAnswer, ModelBusy, Permanent
+from stores import metrics, spend, windows
+from stores.kit import Kit
+from stores.windows import Claim
+from tasks.work import hear
+
+logger = logging.getLogger(__name__)
+
+_STEPS = "steps"
+#: Halves of halves: a window is cut into 32 parts at most.
+_MAX_DEPTH = 5
+_CONTEXT_AFTER_A_CUT = 2
+
+#: Answers by path: "" is the whole window, "0" and "1" its halves, "01" a half of a half. None: cut further.
+_Steps = dict[str, WindowDraft | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A window that is being answered, and its steps so far."""
+
+    kit: Kit
+    claim: Claim
+    steps: _Steps
+
+
+def answer(kit: Kit, claim: Claim) -> WindowDraft:
+    """The window's answer, stored whole before it is given out.
+
+    Raises: StaleClaim; ModelBusy; BadAnswer when the endpoint is set up wrong; Permanent when no turn is left.
+    """
+    kept = {} if claim.answer is None else cast("dict[str, Any]", disclose_json(claim.answer))
+    if kept and _STEPS not in kept:
+        return WindowDraft.model_validate(kept)
+    asking = _Asking(kit, claim, _opened(kept))
+    draft = _step(asking, _request(kit, claim), "")
+    stored = enclose_json(draft.model_dump(mode="json"))
+    kit.db.write(lambda session: windows.save_answer(session, claim, stored))
+    return draft
+
+
+def _request(kit: Kit, claim: Claim) -> WindowRequest:
+    with kit.db.read() as session:
+        heard = hear(session, claim, context_turns=kit.settings.window.context_turns)
+    if not heard.said:
+        msg = f"window {claim.window_id}: none of its turns is there any more"
+        raise Permanent(msg, code="turns_gone")
+    used = dict.fromkeys(turn.procedure_name for turn in heard.said if turn.procedure_name is not None)
+    return WindowRequest(
+        turns=heard.said, context=heard.context, prompt_version=claim.prompt_version, procedures=tuple(used)
+    )
+
+
+def _step(asking: _Asking, request: WindowRequest, path: str) -> WindowDraft:
+    known = asking.steps.get(path)
+    if known is not None:
+        return known
+    parts = halves(request.turns) if len(path) < _MAX_DEPTH else None
+    if path not in asking.steps:
+        draft = _ask(asking, request, can_be_cut=parts is not None)
+        asking.steps[path] = draft
+        if path or draft is None:
+            _keep(asking)
+        if draft is not None:
+            return draft
+    if parts is None:
+        # Only if the rule of cutting has changed since this step was stored.
+        return OfflineModel().digest(request).draft
+    first = _step(asking, replace(request, turns=parts.first), f"{path}0")
+    second = _step(asking, replace(request, turns=parts.second, context=_last(parts.first)), f"{path}1")
+    return join(first, second, first_count=parts.first_count)
+
+
+def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> WindowDraft | None:
+    """The model's answer; that of the rules where no model is needed, or none will answer. None: cut and ask again."""
+    rules = OfflineModel()
+    if not any_informative(request.turns, request.context):
+        return _charged(asking, rules.digest(request)).draft
+    try:
+        return _charged(asking, asking.kit.model.digest(request)).draft
+    except (ModelBusy, BadAnswer) as exc:
+        metrics.LLM_ERRORS.labels(exc.code).inc()
+        spent = usage_of(exc)
+        if spent is not None:
+            _charge(asking, spent)
+        if isinstance(exc, ModelBusy) or exc.code in ENDPOINT_CODES:
+            raise
+        if exc.code in SPLIT_CODES and can_be_cut:
+            return None
+        logger.warning("model gave no usable answer code=%s, rules take over", exc.code)
+    return _charged(asking, rules.digest(request)).draft
+
+
+def _charged(asking: _Asking, given: Answer) -> Answer:
+    _charge(asking, given.usage)
+    return given
+
+
+def _charge(asking: _Asking, usage: Usage) -> None:
+    claim = asking.claim
+    for direction, tokens in (("in", usage.input_tokens), ("out", usage.output_tokens)):
+        metrics.LLM_TOKENS.labels(str(claim.tenant_id), usage.model, "digest", direction).inc(tokens)
+    asking.kit.db.write(lambda session: spend.charge(session, claim.window_id, usage))
+
+
+def _keep(asking: _Asking) -> None:
+    """Stores the steps and holds the window for another lease: the next step may take as long again."""
+    steps = {path: None if draft is None else draft.model_dump(mode="json") for path, draft in asking.steps.items()}
+    stored = enclose_json({_STEPS: steps})
+    lease_seconds = asking.kit.policies.windows.lease_seconds
+    asking.kit.db.write(lambda session: windows.save_part(session, asking.claim, stored, lease_seconds=lease_seconds))
+
+
+def _opened(kept: dict[str, Any]) -> _Steps:
+    steps = cast("dict[str, Any]", kept.get(_STEPS, {}))
+    return {path: None if given is None else WindowDraft.model_validate(given) for path, given in steps.items()}
+
+
+def _last(said: Sequence[TurnView]) -> Sequence[TurnView]:
+    return said[-_CONTEXT_AFTER_A_CUT:]

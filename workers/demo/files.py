@@ -1,0 +1,43 @@
+"""Any of the three kinds of file as a Transcript: which kind it is, and whether it can be read at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workers.demo import chatgpt, jsonlines, locomo
+from workers.demo.transcripts import BadFile, Transcript, kind_of, read_json, rows, table
+
+MAX_BYTES = 512 * 1024 * 1024
+
+
+def read(path: Path) -> Transcript:
+    """Any of the three kinds of file, told apart by what they hold. Raises BadFile; never answers a part."""
+    raw = _raw(path)
+    place = path.name
+    head = raw.lstrip()
+    if not head:
+        raise BadFile(place, "the file is empty")
+    if path.suffix in {".jsonl", ".ndjson"} or (head[0] == "{" and jsonlines.looks_like(head)):
+        return jsonlines.transcript(raw, place)
+    value = read_json(raw, place)
+    kind = kind_of(value)
+    if kind == "a list":
+        return chatgpt.transcript(rows(value, place), place)
+    if kind == "an object":
+        return locomo.transcript(table(value, place), place)
+    raise BadFile(place, f"expected a conversation, found {kind}")
+
+
+def _raw(path: Path) -> str:
+    if not path.exists():
+        raise BadFile(path.name, "there is no such file")
+    if not path.is_file():
+        raise BadFile(path.name, "is not a file")
+    if path.stat().st_size > MAX_BYTES:
+        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB")
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = data[: exc.start].count(b"\n") + 1
+        raise BadFile(f"{path.name}, line {line}", "not UTF-8") from None
