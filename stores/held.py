@@ -37,17 +37,36 @@ def held_back(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> tupl
 
 
 def held_words(session: Session, sight: Sight, rows: Sequence[Episode]) -> dict[UUID, tuple[str, ...]]:
-    """What is held back in the turns of each episode, and so in what was told of them."""
+    """What is held back in the turns of each episode, and so in what was told of them.
+
+    What a member of staff said belongs to its ticket: outside of it the whole turn is held back.
+    """
     event_ids = {row.id: [UUID(one) for one in row.turn_ids] for row in rows}
-    cuts, _ = held_back(session, sight, [one for ids in event_ids.values() for one in ids])
-    words: dict[UUID, tuple[str, ...]] = {}
+    everything = [one for ids in event_ids.values() for one in ids]
+    cuts, _ = held_back(session, sight, everything)
+    words = _of_other_tickets(session, sight, everything)
     for chunk in _chunks(list(cuts)):
         said = session.exec(select(Turn).where(col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk)))
         for turn in said:
-            words[turn.event_id] = held_values(disclose(turn.content), cuts[turn.event_id])
+            held = held_values(disclose(turn.content), cuts[turn.event_id])
+            words[turn.event_id] = (*words.get(turn.event_id, ()), *held)
     for event_id, values in _values(session, sight, list(cuts)).items():
         words[event_id] = (*words.get(event_id, ()), *values)
     return {row_id: tuple(word for one in ids for word in words.get(one, ())) for row_id, ids in event_ids.items()}
+
+
+def _of_other_tickets(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+    found: dict[UUID, tuple[str, ...]] = {}
+    for chunk in _chunks(event_ids):
+        said = session.exec(
+            select(Turn).where(
+                col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk), col(Turn.role) == "staff"
+            )
+        )
+        for turn in said:
+            if sight.ticket_id is None or turn.ticket_id != sight.ticket_id:
+                found[turn.event_id] = (disclose(turn.content),)
+    return found
 
 
 def _values(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> dict[UUID, list[str]]:
