@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from dataclasses import dataclass
 
 import pytest
 
@@ -30,41 +31,48 @@ def _prompt(home: House, guards: Guards, query: str, ticket: str | None) -> str:
     return asyncio.run(recall(home.kit, home.key, request, guards=guards)).prompt
 
 
-@pytest.mark.parametrize(
-    ("asked", "said", "noted", "query", "secret", "kept"),
-    [
-        (
-            "My parcel 5521 never came.",
-            "Goodwill voucher of 15 euros is granted.",
-            "User: My parcel 5521 never came. Staff: Goodwill voucher of 15 euros is granted.",
-            "Is there a goodwill voucher for the parcel?",
-            "voucher",
-            "5521",
-        ),
-        (
-            "我的订单8831晚到了三天。",
-            "可发放补偿券一张。",
-            "用户：我的订单8831晚到了三天。客服：可发放补偿券一张。",
-            "订单8831有补偿券吗？",
-            "补偿券",
-            "8831",
-        ),
-    ],
-    ids=["en", "zh"],
-)
-def test_a_summary_tells_what_staff_said_with_its_ticket_only(
-    home: House, guards: Guards, asked: str, said: str, noted: str, query: str, secret: str, kept: str
-) -> None:
+@dataclass(frozen=True)
+class Talk:
+    asked: str
+    said: str
+    summary: str
+    query: str
+    secret: str
+    kept: str
+
+
+TALKS = [
+    Talk(
+        asked="My parcel 5521 never came.",
+        said="Goodwill voucher of 15 euros is granted.",
+        summary="User: My parcel 5521 never came. Staff: Goodwill voucher of 15 euros is granted.",
+        query="What happened to my parcel 5521, is there a voucher?",
+        secret="voucher",
+        kept="5521",
+    ),
+    Talk(
+        asked="我的订单8831晚到了三天。",
+        said="可发放补偿券一张。",
+        summary="用户：我的订单8831晚到了三天。客服：可发放补偿券一张。",
+        query="订单8831有补偿券吗？",
+        secret="补偿券",
+        kept="8831",
+    ),
+]
+
+
+@pytest.mark.parametrize("talk", TALKS, ids=["en", "zh"])
+def test_a_summary_tells_what_staff_said_with_its_ticket_only(home: House, guards: Guards, talk: Talk) -> None:
     user = home.user()
     turns = [
-        home.turn(user, asked, ticket_id="K7"),
-        home.turn(user, said, role="staff", actor_id="boss", ticket_id="K7"),
+        home.turn(user, talk.asked, ticket_id="K7"),
+        home.turn(user, talk.said, role="staff", actor_id="boss", ticket_id="K7"),
     ]
-    home.episode(user, noted, ticket_id="K7", turn_ids=[str(turn.event_id) for turn in turns])
+    home.episode(user, talk.summary, ticket_id="K7", turn_ids=[str(turn.event_id) for turn in turns])
     home.catch_up()
 
     for ticket in (None, "K8"):
-        elsewhere = _prompt(home, guards, query, ticket)
-        assert secret not in elsewhere
-        assert kept in elsewhere
-    assert secret in _prompt(home, guards, query, "K7")
+        elsewhere = _prompt(home, guards, talk.query, ticket)
+        assert talk.secret not in elsewhere
+        assert talk.kept in elsewhere
+    assert talk.secret in _prompt(home, guards, talk.query, "K7")
