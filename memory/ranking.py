@@ -18,6 +18,20 @@ from schemas.indexing import Hit
 
 Interval = tuple[datetime, datetime]
 
+FLOORS: Mapping[str, tuple[float, float]] = {"usem3": (0.36, 0.25)}
+"""(sure, least) cosine of the vector spaces that were measured, by the name before the first colon."""
+NO_FLOOR = (-1.0, -1.0)
+
+
+def floors(space: str) -> tuple[float, float]:
+    """(sure, least) cosine for vectors of this embedder.
+
+    Spaces differ in what an unrelated pair scores. In one that nobody measured no cosine is too low: abstaining by a
+    number that means something else would lose answers.
+    """
+    return FLOORS.get(space.partition(":")[0], NO_FLOOR)
+
+
 _PARTS = ("vector", "own", "context", "recency", "importance", "trust", "time", "coverage")
 
 
@@ -258,4 +272,3 @@ def _scaled(values: Sequence[float | None], *, constant: float = 1.0) -> list[fl
     if high <= low:
         return [0.0 if value is None else constant for value in values]
     return [0.0 if value is None else (value - low) / (high - low) for value in values]
-

@@ -9,18 +9,23 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from afterturn.wire import EvidenceRef, PackItem, ToConfirm
-from memory.moments import cut_text, speaker
+from memory.moments import Cuts, cut_text, speaker
 from memory.notes import date_text, since_text, span_text
 from memory.question import coverage, excerpt
 from memory.ranking import Candidate, Ranked
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, PendingRecord, ProcedureRecord
 from memory.registry import KeySpec, spec_of
+from memory.terms import query_terms
+from memory.turns import TurnView
 
 ITEM_CHARS = 600
 MAX_STATE_CHARS = 240
 ITEM_TURNS = 12
+EVIDENCE_TURNS = 3
+EVIDENCE_CHARS = 200
 
 _FACT_SECTIONS = {"thread": "state", "ticket": "state", "organization": "knowledge"}
 _OUTCOMES = {
@@ -165,6 +170,30 @@ def episode_item(record: EpisodeRecord, ranked: Ranked, *, language: str, now: d
         turn_ids=record.turn_ids,
         **_score(ranked),
     )
+
+
+def with_evidence(item: PackItem, said: Mapping[UUID, TurnView], cuts: Cuts) -> PackItem:
+    """An episode's item with the turns that show it, in their order: who said what of it, when, cut by spans.
+
+    Of all its turns the few that share most with its text. One whose turns are gone keeps their ids.
+    """
+    turns = [said[UUID(one)] for one in item.turn_ids if UUID(one) in said] if item.kind == "episode" else []
+    wanted = query_terms(item.text)
+    texts = [cut_text(turn.content, cuts.get(turn.event_id, ())).strip() for turn in turns]
+    shares = [coverage(wanted, text) for text in texts]
+    best = sorted((i for i, text in enumerate(texts) if text), key=lambda i: (-shares[i], i))[:EVIDENCE_TURNS]
+    if not best:
+        return item
+    shown = tuple(
+        EvidenceRef(
+            event_id=str(turns[i].event_id),
+            quote=excerpt(texts[i], wanted, EVIDENCE_CHARS),
+            at=turns[i].at,
+            role=turns[i].role,
+        )
+        for i in sorted(best)
+    )
+    return item.model_copy(update={"evidence": shown})
 
 
 def procedure_item(record: ProcedureRecord, ranked: Ranked, *, language: str, now: datetime) -> PackItem:

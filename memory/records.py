@@ -10,6 +10,7 @@ from uuid import UUID
 
 from afterturn.wire import EvidenceRef
 from memory import precision
+from memory.agents import AgentPolicy
 from memory.moments import Cut
 from memory.turns import TurnView
 
@@ -20,7 +21,8 @@ class Sight:
 
     `past` restores superseded words, `closed` shows versions that no longer hold, `between` filters by world time,
     empty `scopes` mean all. `shared_threads` are those in which the user talks with other users: whoever is in one may
-    see what was said there, whoever said it.
+    see what was said there, whoever said it. Times of `between` are [start, end).
+    `agent_id` is who asks, `agents` whose learnings that agent may read.
     """
 
     tenant_id: UUID
@@ -38,6 +40,18 @@ class Sight:
     thread_id: str | None = None
     shared_threads: tuple[str, ...] = ()
     ticket_id: str | None = None
+    agent_id: str | None = None
+    agents: AgentPolicy = AgentPolicy()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it sees the present as it is: nothing about the past, nothing narrowed."""
+        moved = self.as_of != self.now or self.known_at is not None or self.between is not None
+        return not (moved or self.past or self.closed or self.scopes)
+
+    def reads(self, learnt_by: str | None) -> bool:
+        """Whether who asks may read what this agent learned."""
+        return self.agents.may_read(self.agent_id, learnt_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +81,7 @@ class FactRecord:
     contested: bool
     write_status: str
     evidence: tuple[EvidenceRef, ...] = ()
+    agent_id: str | None = None
 
     @property
     def at(self) -> datetime:
@@ -94,6 +109,7 @@ class EpisodeRecord:
     importance: float
     confidence: float
     session_ref: UUID | None = None
+    agent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -14,13 +14,22 @@ from memory.moments import Part, cut_text
 from memory.question import excerpt
 from memory.ranking import Candidate, Interval, Ranked, RankPolicy, diversify, rank
 from memory.records import EpisodeRecord, FactRecord, Live, MomentRecord, ProcedureRecord
+from memory.spans import Interval as Bounds
 from memory.spans import cut, echoes, held_values
 from schemas.indexing import Hit
+
+Judge = Callable[[str], Sequence[Bounds]]
+"""Says which parts of a text must not be shown: the guard, or something that remembers what the guard said."""
 
 MAX_PROFILE = 40
 MAX_MOMENTS = 50
 MAX_SEARCHED = 70
 TAIL_CHARS = 4_000
+# What a line costs at the least beside its text, and how many characters a token has at the most, as a rule. Half as
+# much again as fits is put into words: some of it repeats what the tail says.
+LINE_TOKENS = 8
+CHARS_PER_TOKEN = 6.0
+ROOM = 1.5
 # The profile is shown whether or not an index answered: then the words that a fact shares with the question decide.
 PROFILE_COVERAGE = 0.6
 
@@ -50,15 +59,18 @@ class Question:
     episodes: int = 2
     pitfalls: int = 2
     procedures: int = 1
+    budget_tokens: int = 200_000
 
 
-def select_items(found: Found, known: Live, question: Question) -> tuple[list[PackItem], list[ToConfirm]]:
+def select_items(
+    found: Found, known: Live, question: Question, *, judge: Judge = flags
+) -> tuple[list[PackItem], list[ToConfirm]]:
     """Items for `memory.pack`, best first inside each section (tail: oldest first), and questions for the user."""
     items = [*_profile(found, question), *_searched(found, question)]
     if _wants(question, "moment"):
         items += [
             recalled.tail_item(record, text, now=question.now)
-            for record, text in guarded(known.tail, question.query_terms)
+            for record, text in guarded(known.tail, question.query_terms, judge=judge)
         ]
     for scope, state, updated_at in known.states:
         items.extend(recalled.state_items(scope, state, updated_at, now=question.now))
@@ -67,7 +79,9 @@ def select_items(found: Found, known: Live, question: Question) -> tuple[list[Pa
     return items, list(by_text.values())
 
 
-def guarded(tail: Sequence[MomentRecord], query_terms: Sequence[str]) -> list[tuple[MomentRecord, str]]:
+def guarded(
+    tail: Sequence[MomentRecord], query_terms: Sequence[str], *, judge: Judge = flags
+) -> list[tuple[MomentRecord, str]]:
     """The tail's turns with the texts that may be shown: what no window has judged yet is judged here, by the guard.
 
     Shape: oldest first, as many of the newest as TAIL_CHARS holds. What one turn holds back is cut from what the
@@ -84,7 +98,7 @@ def guarded(tail: Sequence[MomentRecord], query_terms: Sequence[str]) -> list[tu
         left -= len(text)
         if record.undigested:
             # Only what is shown is read: the guard costs about 10 us a character.
-            flagged = flags(text)
+            flagged = judge(text)
             held += held_values(text, flagged)
             text = cut(text, flagged)
         shown.append((record, text))
@@ -138,7 +152,7 @@ def _searched(found: Found, question: Question) -> list[PackItem]:
 
 
 def _capped(ranked: Sequence[Ranked], episodes: Mapping[UUID, EpisodeRecord], question: Question) -> list[Ranked]:
-    """As many of each section as a pack may show, before any of them is put into words."""
+    """As many of each section, and of all, as a pack may show, before any of them is put into words."""
     left = {
         "episodes": question.episodes,
         "pitfalls": question.pitfalls,
@@ -146,7 +160,11 @@ def _capped(ranked: Sequence[Ranked], episodes: Mapping[UUID, EpisodeRecord], qu
         "moment": MAX_MOMENTS,
     }
     kept: list[Ranked] = []
+    room = question.budget_tokens * ROOM
     for one in ranked:
+        if room <= 0:
+            break
+        room -= LINE_TOKENS + min(len(one.candidate.text), recalled.ITEM_CHARS) / CHARS_PER_TOKEN
         record = episodes.get(one.candidate.id)
         section = one.candidate.kind if record is None else recalled.section_of(record)
         if left[section] > 0:

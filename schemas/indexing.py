@@ -53,6 +53,8 @@ class IndexQuery:
 
     Sees rows of `users` in scope `user`, of scope `thread` whose scope_key is in `thread_ids`, of scope `ticket` whose
     scope_key is `ticket_id`, and of scope `organization`.
+    Of rows that name an agent it sees those of `visible_agents` (None: all) that are not of `hidden_agents`; `agent_id`
+    narrows to rows of that agent. `between` is [start, end).
     `as_of` is world time (validity), `now` decides expiry. `kinds` of () means all. `limit` is per leg.
     """
 
@@ -69,6 +71,8 @@ class IndexQuery:
     ticket_id: str | None = None
     thread_ids: Sequence[str] = ()
     agent_id: str | None = None
+    visible_agents: Sequence[str] | None = None
+    hidden_agents: Sequence[str] = ()
     between: tuple[datetime, datetime] | None = None
 
 

@@ -2,92 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 from uuid import UUID
 
-from sqlmodel import Session, col, select
+from sqlalchemy import Select, select
+from sqlmodel import Session, col
 
 from memory.moments import Part
 from memory.records import Sight
 from memory.spans import RESTORED_BY_PAST, held_values
 from schemas.envelopes import disclose
-from schemas.tables import Episode, Evidence, Span, Turn
+from schemas.tables import Evidence, Span, Turn
+from stores.sights import given, pick, several
 
 _IDS_PER_QUERY = 500
 
 
-def held_back(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> tuple[dict[UUID, list[Part]], set[UUID]]:
-    """Parts to cut by event, and the events of which superseded words are shown because the past was asked for."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Parts to cut by event, the evidence that they come from, and the events whose superseded words are shown."""
+
+    cuts: Mapping[UUID, list[Part]] = field(default_factory=dict[UUID, list[Part]])
+    evidence: Mapping[UUID, list[UUID]] = field(default_factory=dict[UUID, list[UUID]])
+    restored: frozenset[UUID] = frozenset()
+
+    def touches(self, event_id: UUID, start: int, end: int) -> bool:
+        """Whether any of the characters [start, end) of a turn is held back."""
+        return any(start < part.end and part.start < end for part in self.cuts.get(event_id, ()))
+
+
+def held_back(session: Session, sight: Sight, foreign: Sequence[UUID] = ()) -> Held:
+    """What is held back of the asker's own turns, and of these turns of others."""
+    found = [*_own(session, sight), *_named(session, sight, foreign)]
     cuts: dict[UUID, list[Part]] = {}
+    evidence: dict[UUID, list[UUID]] = {}
     restored: set[UUID] = set()
-    for chunk in _chunks(event_ids):
-        rows = session.exec(
-            select(Span).where(
-                col(Span.tenant_id) == sight.tenant_id,
-                col(Span.event_id).in_(chunk),
-                col(Span.released_at).is_(None),
-            )
+    for event_id, start, end, reason, evidence_id in found:
+        if sight.past and reason in RESTORED_BY_PAST:
+            restored.add(event_id)
+            continue
+        cuts.setdefault(event_id, []).append(Part(start, end))
+        if evidence_id is not None:
+            evidence.setdefault(event_id, []).append(evidence_id)
+    return Held(cuts, evidence, frozenset(restored))
+
+
+def held_words(session: Session, sight: Sight, held: Held, event_ids: Iterable[UUID]) -> dict[UUID, tuple[str, ...]]:
+    """By turn, what must not be told of it in other words: the held-back words, and the values they were about."""
+    touched = [event_id for event_id in dict.fromkeys(event_ids) if event_id in held.cuts]
+    words: dict[UUID, tuple[str, ...]] = {}
+    for chunk in chunks(touched):
+        query = select(col(Turn.event_id), col(Turn.content)).where(
+            col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk)
         )
-        for row in rows:
-            if sight.past and row.reason in RESTORED_BY_PAST:
-                restored.add(row.event_id)
-            else:
-                cuts.setdefault(row.event_id, []).append(Part(row.start, row.end))
-    return cuts, restored
+        for event_id, content in session.connection().execute(query):
+            words[event_id] = held_values(disclose(content), held.cuts[event_id])
+    owners = {one: event_id for event_id in touched for one in held.evidence.get(event_id, ())}
+    for chunk in chunks(list(owners)):
+        values = select(col(Evidence.id), col(Evidence.value)).where(col(Evidence.id).in_(chunk))
+        for evidence_id, value in session.connection().execute(values):
+            event_id = owners[evidence_id]
+            words[event_id] = (*words.get(event_id, ()), disclose(value))
+    return words
 
 
-def held_words(session: Session, sight: Sight, rows: Sequence[Episode]) -> dict[UUID, tuple[str, ...]]:
-    """What is held back in the turns of each episode, and so in what was told of them.
-
-    What a member of staff said belongs to its ticket: outside of it the whole turn is held back.
-    """
-    event_ids = {row.id: [UUID(one) for one in row.turn_ids] for row in rows}
-    everything = [one for ids in event_ids.values() for one in ids]
-    cuts, _ = held_back(session, sight, everything)
-    words = _of_other_tickets(session, sight, everything)
-    for chunk in _chunks(list(cuts)):
-        said = session.exec(select(Turn).where(col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk)))
-        for turn in said:
-            held = held_values(disclose(turn.content), cuts[turn.event_id])
-            words[turn.event_id] = (*words.get(turn.event_id, ()), *held)
-    for event_id, values in _values(session, sight, list(cuts)).items():
-        words[event_id] = (*words.get(event_id, ()), *values)
-    return {row_id: tuple(word for one in ids for word in words.get(one, ())) for row_id, ids in event_ids.items()}
-
-
-def _of_other_tickets(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
-    found: dict[UUID, tuple[str, ...]] = {}
-    for chunk in _chunks(event_ids):
-        said = session.exec(
-            select(Turn).where(
-                col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk), col(Turn.role) == "staff"
-            )
+def staff_words(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+    """By turn, what staff said in other tickets than the asker's: it belongs to its ticket, and to no summary."""
+    words: dict[UUID, tuple[str, ...]] = {}
+    for chunk in chunks(event_ids):
+        query = select(col(Turn.event_id), col(Turn.ticket_id), col(Turn.content)).where(
+            col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk), col(Turn.role) == "staff"
         )
-        for turn in said:
-            if sight.ticket_id is None or turn.ticket_id != sight.ticket_id:
-                found[turn.event_id] = (disclose(turn.content),)
-    return found
+        for event_id, ticket_id, content in session.connection().execute(query):
+            if sight.ticket_id is None or ticket_id != sight.ticket_id:
+                words[event_id] = (disclose(content),)
+    return words
 
 
-def _values(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> dict[UUID, list[str]]:
-    """The values that held-back statements of these turns were about: a summary says them in other words."""
-    found: dict[UUID, list[str]] = {}
-    for chunk in _chunks(event_ids):
-        rows = session.exec(
-            select(col(Span.event_id), Evidence)
-            .join(Evidence, col(Evidence.id) == col(Span.evidence_id))
-            .where(
-                col(Span.tenant_id) == sight.tenant_id,
-                col(Span.event_id).in_(chunk),
-                col(Span.released_at).is_(None),
-                col(Span.reason).not_in(RESTORED_BY_PAST if sight.past else ()),
-            )
-        )
-        for event_id, row in rows:
-            found.setdefault(event_id, []).append(disclose(row.value))
-    return found
-
-
-def _chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
+def chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
+    """Ids in portions that a statement takes."""
     for start in range(0, len(ids), _IDS_PER_QUERY):
         yield ids[start : start + _IDS_PER_QUERY]
+
+
+def _own(session: Session, sight: Sight) -> Iterable[Any]:
+    """All of one user's spans in one read: few have any, and it spares naming every turn that may be shown."""
+    return session.connection().execute(_spans_of_users(), {"tenant": sight.tenant_id, "users": sight.users})
+
+
+def _named(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> Iterable[Any]:
+    for chunk in chunks(event_ids):
+        yield from session.connection().execute(_spans_of_turns(), {"tenant": sight.tenant_id, "ids": chunk})
+
+
+@cache
+def _spans_of_users() -> Select[Any]:
+    return _spans().where(col(Span.user_ref).in_(several("users")))
+
+
+@cache
+def _spans_of_turns() -> Select[Any]:
+    return _spans().where(col(Span.event_id).in_(several("ids")))
+
+
+def _spans() -> Select[Any]:
+    return pick(Span.event_id, Span.start, Span.end, Span.reason, Span.evidence_id).where(
+        col(Span.tenant_id) == given("tenant"), col(Span.released_at).is_(None)
+    )

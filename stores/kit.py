@@ -57,10 +57,10 @@ def open_kit(settings: Settings) -> Kit:
     index.open()
     return Kit(
         settings=settings,
-        policies=policies_of(settings),
+        policies=policies_of(settings, space=embedder.name),
         db=Database(settings.database_url),
         index=index,
-        hot=HotCache(settings.redis_url),
+        hot=HotCache(settings.redis_url if settings.has_hot_cache else None),
         model=open_model(model_config(settings.llm)),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),

@@ -5,31 +5,39 @@ Reads only. An agent sees its own last words here before any window has been dig
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, false, func, or_
+from sqlalchemy import ColumnElement, Select, and_, func
 from sqlmodel import Session, col, select
 
-from memory.records import Live, MomentRecord, PendingRecord, Sight
+from memory.records import Live, PendingRecord, Sight
 from schemas.delivery import Session as SessionRow
 from schemas.delivery import WindowState
 from schemas.envelopes import disclose_json
 from schemas.tables import Evidence, OutboxRow, Turn, Window, WorkingState
-from stores.recall import moment_records
+from stores.held import Held, held_back
+from stores.recall import SAID, Said, foreign, moment_records, said
 from stores.sessions import session_ref
+from stores.sights import Form, Talk, form, given, pick, several, turns_in, values
 
 LAST_TURNS = 6
 UNDIGESTED_TURNS = 24
 PENDING = 5
 
+_Heard = tuple[Said, bool]
+
 
 def find_session(session: Session, users: Sequence[UUID], session_hash: str) -> UUID | None:
     """The session of that hash among everyone that the user is; None for one that was never heard of."""
     refs = [session_ref(user, session_hash) for user in users]
+    if len(refs) == 1:
+        # Its id follows from its names; whether it is there yet makes no difference to any answer.
+        return refs[0]
     return session.exec(select(col(SessionRow.id)).where(col(SessionRow.id).in_(refs))).first()
 
 
@@ -41,52 +49,54 @@ class _Waiting:
     oldest_at: datetime | None
 
 
-def live(session: Session, sight: Sight) -> Live:
-    """All of it for one question."""
-    waiting = _waiting(session, sight)
+def live(session: Session, sight: Sight, talks: Sequence[Talk], own: Held | None = None) -> Live:
+    """All of it for one question but what the index is owed.
+
+    The tail is the session's last turns, and everything of the user that is not digested yet; oldest first, nothing
+    later than the question's `as_of`, a staff turn only with its ticket.
+    """
+    waiting = _waiting(session, sight, talks)
+    heard = _tail(session, sight, waiting)
+    others = foreign(sight, (one for one, _ in heard))
+    held = own if own is not None and not others else held_back(session, sight, others)
+    records = moment_records([(one.turn.event_id, one) for one, _ in heard], held)
+    tail = (replace(record, undigested=not is_judged) for record, (_, is_judged) in zip(records, heard, strict=True))
     return Live(
-        tail=tuple(_tail(session, sight, waiting)),
+        tail=tuple(tail),
         states=tuple(states(session, sight)),
         to_confirm=tuple(pending(session, sight)),
         undigested_turns=waiting.count,
         oldest_undigested_at=waiting.oldest_at,
-        unindexed=session.exec(
-            select(func.count()).select_from(OutboxRow).where(col(OutboxRow.user_ref).in_(sight.users))
-        ).one(),
     )
 
 
-def tail(session: Session, sight: Sight) -> list[MomentRecord]:
-    """The session's last turns, and everything of the user that is not digested yet; oldest first.
-
-    Nothing later than the question's `as_of`; a staff turn only with its ticket; held-back parts are named.
-    """
-    return _tail(session, sight, _waiting(session, sight))
+def unindexed(session: Session, users: Sequence[UUID]) -> int:
+    """How many of the user's records the index is owed."""
+    return session.connection().execute(_unindexed(), {"users": users}).scalar_one()
 
 
-def _tail(session: Session, sight: Sight, waiting: _Waiting) -> list[MomentRecord]:
-    here: list[ColumnElement[bool]] = []
+def _tail(session: Session, sight: Sight, waiting: _Waiting) -> list[_Heard]:
+    """Turns in the order of the conversation, each with whether a window has judged it."""
+    seen = form(sight)
+    found: list[_Heard] = []
     if sight.session_ref is not None:
-        here.append(col(Turn.session_ref) == sight.session_ref)
+        found += _newest(session, _in_session(seen), values(sight, session=sight.session_ref))
     if sight.thread_id is not None:
-        here.append(col(Turn.thread_id) == sight.thread_id)
-    last = _newest(session, sight, or_(*here), LAST_TURNS) if here else []
-    fresh: list[Turn] = []
-    if waiting.sessions or waiting.windows:
-        unclaimed = and_(col(Turn.session_ref).in_(waiting.sessions), col(Turn.window_id).is_(None))
-        claimed = col(Turn.window_id).in_(waiting.windows)
-        fresh = _newest(session, sight, or_(unclaimed, claimed), UNDIGESTED_TURNS)
-    rows = sorted({t.event_id: t for t in (*last, *fresh)}.values(), key=lambda turn: (turn.at, turn.event_id))
-    applied = _applied(session, {turn.window_id for turn in rows if turn.window_id is not None})
-    judged = {turn.event_id for turn in rows if turn.window_id in applied}
-    records = moment_records(session, sight, [(turn.event_id, turn) for turn in rows])
-    return [replace(record, undigested=record.id not in judged) for record in records]
+        found += _newest(session, _in_thread(seen), values(sight, thread=sight.thread_id))
+    found = sorted(found, key=_order)[-LAST_TURNS:]
+    # Two questions, each with an index of its own, where one with an "or" would have none.
+    fresh: list[_Heard] = []
+    if waiting.sessions:
+        fresh += _newest(session, _unclaimed(seen), values(sight, sessions=waiting.sessions))
+    if waiting.windows:
+        fresh += _newest(session, _claimed(seen), values(sight, windows=waiting.windows))
+    found += sorted(fresh, key=_order)[-UNDIGESTED_TURNS:]
+    by_id = {one[0].turn.event_id: one for one in found}
+    return [one for one in sorted(by_id.values(), key=_order) if sight.reads(one[0].turn.agent_id)]
 
 
-def _applied(session: Session, window_ids: Collection[UUID]) -> set[UUID]:
-    """Those of the windows whose turns have been judged."""
-    done = col(Window.state) == WindowState.APPLIED
-    return set(session.exec(select(col(Window.id)).where(col(Window.id).in_(window_ids), done)))
+def _order(one: _Heard) -> tuple[datetime, UUID]:
+    return one[0].turn.at, one[0].turn.event_id
 
 
 def states(session: Session, sight: Sight) -> list[tuple[str, dict[str, Any], datetime]]:
@@ -95,89 +105,121 @@ def states(session: Session, sight: Sight) -> list[tuple[str, dict[str, Any], da
         # A state has no history to show: the present one would be news from after the asked day.
         return []
     named = {"session": sight.session_ref, "thread": sight.thread_id, "ticket": sight.ticket_id}
-    ways = [
-        and_(col(WorkingState.scope) == scope, col(WorkingState.scope_key) == str(key))
-        for scope, key in named.items()
-        if key is not None
-    ]
-    rows = session.exec(
-        select(WorkingState)
-        .where(
-            col(WorkingState.tenant_id) == sight.tenant_id,
-            col(WorkingState.ended_at).is_(None),
-            or_(*ways) if ways else false(),
-        )
-        .order_by(col(WorkingState.updated_at).desc())
-    )
+    keys = {scope: str(key) for scope, key in named.items() if key is not None}
+    if not keys:
+        return []
+    rows = session.connection().execute(_states(), {"tenant": sight.tenant_id, "keys": list(keys.values())})
     found: list[tuple[str, dict[str, Any], datetime]] = []
-    for row in rows:
-        value = disclose_json(row.state)
+    for scope, key, sealed, updated_at in rows:
+        value = disclose_json(sealed) if keys.get(scope) == key else None
         if isinstance(value, dict):
-            found.append((row.scope, cast("dict[str, Any]", value), row.updated_at))
+            found.append((scope, cast("dict[str, Any]", value), updated_at))
     return found
 
 
 def pending(session: Session, sight: Sight) -> list[PendingRecord]:
     """Evidence that waits, newest first, one a key: its key and time, never its words."""
-    rows = session.exec(
-        select(Evidence)
+    rows = session.connection().execute(_pending(), values(sight))
+    return [PendingRecord(id=row.id, key=row.key, at=row.at, reason_codes=tuple(row.reason_codes)) for row in rows]
+
+
+def _waiting(session: Session, sight: Sight, talks: Sequence[Talk]) -> _Waiting:
+    """Where the user's undigested turns are, by looking at what is open: the cost does not grow with the history."""
+    windows = session.connection().execute(_windows(), {"users": sight.users}).all()
+    still_open = [window for window in windows if window.state != WindowState.DEAD]
+    open_talks = [talk for talk in talks if talk.undigested_count]
+    times = [talk.since for talk in open_talks if talk.since is not None]
+    times += [window.created_at for window in still_open]
+    return _Waiting(
+        sessions=tuple(talk.id for talk in open_talks),
+        # A dead window is over, but nothing of it was kept: its turns can only come back from the tail.
+        windows=tuple(window.id for window in windows),
+        count=sum(talk.undigested_count for talk in open_talks) + sum(len(one.turn_ids) for one in still_open),
+        oldest_at=min(times, default=None),
+    )
+
+
+def _newest(session: Session, query: Select[Any], bound: dict[str, object]) -> list[_Heard]:
+    rows = session.connection().execute(query, bound)
+    return [(said(row), row[0] == WindowState.APPLIED) for row in rows]
+
+
+@cache
+def _in_session(seen: Form) -> Select[Any]:
+    return _spoken(seen, col(Turn.session_ref) == given("session"), LAST_TURNS).where(_by_user())
+
+
+@cache
+def _in_thread(seen: Form) -> Select[Any]:
+    # Of others only what was said in the thread that the question names.
+    place = and_(col(Turn.tenant_id) == given("tenant"), col(Turn.thread_id) == given("thread"))
+    return _spoken(seen, place, LAST_TURNS)
+
+
+@cache
+def _unclaimed(seen: Form) -> Select[Any]:
+    place = and_(col(Turn.session_ref).in_(several("sessions")), col(Turn.window_id).is_(None))
+    return _spoken(seen, place, UNDIGESTED_TURNS).where(_by_user())
+
+
+@cache
+def _claimed(seen: Form) -> Select[Any]:
+    return _spoken(seen, col(Turn.window_id).in_(several("windows")), UNDIGESTED_TURNS).where(_by_user())
+
+
+def _spoken(seen: Form, place: ColumnElement[bool], limit: int) -> Select[Any]:
+    return (
+        pick(Window.state, *SAID)
+        .select_from(Turn)
+        .outerjoin(Window, col(Window.id) == col(Turn.window_id))
+        .where(col(Turn.role).in_(("user", "assistant", "staff")), *turns_in(seen), place)
+        .order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
+        .limit(limit)
+    )
+
+
+def _by_user() -> ColumnElement[bool]:
+    return col(Turn.user_ref).in_(several("users"))
+
+
+@cache
+def _windows() -> Select[Any]:
+    unjudged = (WindowState.WAITING, WindowState.ANSWERED, WindowState.DEAD)
+    return pick(Window.id, Window.state, Window.turn_ids, Window.created_at).where(
+        col(Window.user_ref).in_(several("users")), col(Window.state).in_(unjudged)
+    )
+
+
+@cache
+def _states() -> Select[Any]:
+    state = WorkingState
+    return (
+        pick(state.scope, state.scope_key, state.state, state.updated_at)
         .where(
-            col(Evidence.tenant_id) == sight.tenant_id,
-            col(Evidence.user_ref).in_(sight.users),
+            col(state.tenant_id) == given("tenant"),
+            col(state.scope).in_(("session", "thread", "ticket")),
+            col(state.scope_key).in_(several("keys")),
+            col(state.ended_at).is_(None),
+        )
+        .order_by(col(state.updated_at).desc())
+    )
+
+
+@cache
+def _pending() -> Select[Any]:
+    return (
+        pick(Evidence.id, Evidence.key, Evidence.at, Evidence.reason_codes)
+        .where(
+            col(Evidence.tenant_id) == given("tenant"),
+            col(Evidence.user_ref).in_(several("users")),
             col(Evidence.write_status) == "pending_review",
-            col(Evidence.at) <= sight.as_of,
+            col(Evidence.at) <= given("as_of"),
         )
         .order_by(col(Evidence.at).desc(), col(Evidence.id))
         .limit(PENDING)
     )
-    return [PendingRecord(id=row.id, key=row.key, at=row.at, reason_codes=tuple(row.reason_codes)) for row in rows]
 
 
-def _newest(session: Session, sight: Sight, condition: ColumnElement[bool], limit: int) -> list[Turn]:
-    own_ticket = col(Turn.ticket_id) == sight.ticket_id if sight.ticket_id is not None else false()
-    in_thread = col(Turn.thread_id) == sight.thread_id if sight.thread_id is not None else false()
-    conditions = [
-        col(Turn.tenant_id) == sight.tenant_id,
-        # Of others only what was said in the thread that the question names.
-        or_(col(Turn.user_ref).in_(sight.users), in_thread),
-        col(Turn.role).in_(("user", "assistant", "staff")),
-        or_(col(Turn.role) != "staff", own_ticket),
-        col(Turn.at) <= sight.as_of,
-        condition,
-    ]
-    if sight.known_at is not None:
-        conditions.append(col(Turn.received_at) <= sight.known_at)
-    if sight.between is not None:
-        conditions += [col(Turn.at) >= sight.between[0], col(Turn.at) <= sight.between[1]]
-    rows = session.exec(
-        select(Turn).where(*conditions).order_by(col(Turn.at).desc(), col(Turn.event_id).desc()).limit(limit)
-    )
-    return list(rows)
-
-
-def _waiting(session: Session, sight: Sight) -> _Waiting:
-    """Where the user's undigested turns are, by looking at what is open: the cost does not grow with the history."""
-    sessions = session.exec(
-        select(SessionRow).where(
-            col(SessionRow.tenant_id) == sight.tenant_id,
-            col(SessionRow.user_ref).in_(sight.users),
-            col(SessionRow.undigested_count) > 0,
-        )
-    ).all()
-    windows = session.exec(
-        select(Window).where(
-            col(Window.tenant_id) == sight.tenant_id,
-            col(Window.user_ref).in_(sight.users),
-            col(Window.state) != WindowState.APPLIED,
-        )
-    ).all()
-    still_open = [window for window in windows if window.state != WindowState.DEAD]
-    times = [row.first_undigested_at or row.last_received_at for row in sessions]
-    times += [window.created_at for window in still_open]
-    return _Waiting(
-        sessions=tuple(row.id for row in sessions),
-        # A dead window is over, but nothing of it was kept: its turns can only come back from the tail.
-        windows=tuple(window.id for window in windows),
-        count=sum(row.undigested_count for row in sessions) + sum(len(window.turn_ids) for window in still_open),
-        oldest_at=min(times, default=None),
-    )
+@cache
+def _unindexed() -> Select[Any]:
+    return pick(func.count()).select_from(OutboxRow).where(col(OutboxRow.user_ref).in_(several("users")))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memory.agents import AgentPolicy
 from memory.gate import GatePolicy
 from memory.procedures import ProcedurePolicy
-from memory.ranking import RankPolicy
+from memory.ranking import RankPolicy, floors
 from memory.strength import StrengthPolicy
 from memory.timeline import FoldPolicy
 from memory.windows import WindowPolicy
@@ -24,10 +25,11 @@ class Policies:
     procedures: ProcedurePolicy = field(default_factory=ProcedurePolicy)
     strength: StrengthPolicy = field(default_factory=StrengthPolicy)
     rank: RankPolicy = field(default_factory=RankPolicy)
+    agents: AgentPolicy = field(default_factory=AgentPolicy)
 
 
-def policies_of(settings: Settings) -> Policies:
-    """Every policy as the settings want it."""
+def policies_of(settings: Settings, *, space: str | None = None) -> Policies:
+    """Every policy as the settings want it; `space` is the embedder's name, which decides what a cosine means."""
     window, strength, keep = settings.window, settings.strength, settings.retention
     return Policies(
         windows=WindowPolicy(
@@ -54,17 +56,24 @@ def policies_of(settings: Settings) -> Policies:
                 "knowledge": None,
             },
         ),
-        rank=_rank(settings.recall),
+        rank=_rank(settings.recall, space),
+        agents=AgentPolicy(
+            shared=settings.recall.agents == "shared",
+            private=frozenset(name.strip() for name in settings.recall.private_agents.split(",") if name.strip()),
+        ),
     )
 
 
-def _rank(recall: RecallSettings) -> RankPolicy:
+def _rank(recall: RecallSettings, space: str | None) -> RankPolicy:
     preset = RankPolicy.preset(recall.preset)
+    sure, least = (preset.sure_cosine, preset.min_cosine) if space is None else floors(space)
     given: dict[str, Any] = {
         "vector": recall.vector_weight,
         "recency": recall.recency_weight,
         "importance": recall.importance_weight,
         "half_life_days": recall.half_life_days,
+        "sure_cosine": sure if recall.sure_cosine is None else recall.sure_cosine,
+        "min_cosine": least if recall.min_cosine is None else recall.min_cosine,
     }
     if recall.keyword_weight is not None:
         total = preset.own + preset.context or 1.0

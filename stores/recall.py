@@ -5,17 +5,19 @@ The index may lag, the truth may not: a row that is closed, withdrawn, deleted o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, false, or_
-from sqlmodel import Session, col, select
+from sqlalchemy import Select, Table, and_
+from sqlmodel import Session, SQLModel, col, select
 
 from afterturn.wire import EvidenceRef
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, ProcedureRecord, Sight
 from memory.spans import mentions, without_mentions
+from memory.turns import TurnView
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import (
     Episode,
@@ -27,15 +29,34 @@ from schemas.tables import (
     Turn,
     User,
 )
-from stores.held import held_back, held_words
-from stores.turns import view
+from stores.held import Held, chunks, held_words, staff_words
+from stores.sights import (
+    SHOWN,
+    Form,
+    episodes_in,
+    facts_in,
+    form,
+    given,
+    moments_in,
+    pick,
+    several,
+    turns_in,
+    values,
+)
 
-SHOWN = ("auto", "approved")
+R = TypeVar("R", bound=SQLModel)
+
 MAX_PROFILE_FACTS = 300
 MAX_QUOTES = 3
-MAX_THREADS = 50
 
-_IDS_PER_QUERY = 500
+
+def _table_of(model: type[SQLModel]) -> Table:
+    return cast("Table", cast("Any", model).__table__)
+
+
+def plain(session: Session, model: type[R], query: Select[Any], bound: Mapping[str, object]) -> list[R]:
+    """Whole rows as plain carriers of a model's columns: several times as fast as objects that a session tracks."""
+    return cast("list[R]", list(session.connection().execute(query, bound)))
 
 
 def alias_set(session: Session, user: User) -> tuple[UUID, ...]:
@@ -48,51 +69,58 @@ def alias_set(session: Session, user: User) -> tuple[UUID, ...]:
     return tuple(found)
 
 
-def shared_threads(session: Session, users: Sequence[UUID]) -> tuple[str, ...]:
-    """The threads in which these users talk with others, at most MAX_THREADS of them."""
-    query = (
-        select(Moment.scope_key)
-        .where(col(Moment.user_ref).in_(users), Moment.scope == "thread", col(Moment.deleted_at).is_(None))
-        .distinct()
-        .order_by(col(Moment.scope_key))
-        .limit(MAX_THREADS)
-    )
-    return tuple(session.exec(query))
-
-
-def profile_facts(session: Session, sight: Sight, *, limit: int = MAX_PROFILE_FACTS) -> list[FactRecord]:
+def profile_facts(session: Session, sight: Sight) -> list[Fact]:
     """What holds of the user in this sight, most important first, without asking the index."""
-    rows = session.exec(
-        select(Fact)
-        .where(*_facts_in(sight))
-        .order_by(col(Fact.importance).desc(), col(Fact.recorded_at).desc(), col(Fact.id))
-        .limit(limit)
-    ).all()
-    return fact_records(session, sight.tenant_id, rows)
+    return plain(session, Fact, _profile(form(sight)), values(sight))
 
 
-def facts(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[FactRecord]:
+def facts(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Fact]:
     """Those of the facts that SQL shows in this sight."""
-    rows: list[Fact] = []
-    for chunk in _chunks(ids):
-        rows.extend(session.exec(select(Fact).where(col(Fact.id).in_(chunk), *_facts_in(sight))))
-    return fact_records(session, sight.tenant_id, rows)
+    return [row for chunk in chunks(ids) for row in plain(session, Fact, _facts(form(sight)), values(sight, ids=chunk))]
 
 
-def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[EpisodeRecord]:
+def episodes(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Episode]:
     """Those of the episodes that SQL shows in this sight."""
-    rows: list[Episode] = []
-    for chunk in _chunks(ids):
-        rows.extend(session.exec(select(Episode).where(col(Episode.id).in_(chunk), *_episodes_in(sight))))
-    held = held_words(session, sight, rows)
-    records = (_without_held(episode_record(row), held[row.id]) for row in rows)
+    query = _episodes(form(sight))
+    rows = [row for chunk in chunks(ids) for row in plain(session, Episode, query, values(sight, ids=chunk))]
+    return [row for row in rows if sight.reads(row.agent_id)]
+
+
+@cache
+def _profile(seen: Form) -> Select[Any]:
+    order = (col(Fact.importance).desc(), col(Fact.recorded_at).desc(), col(Fact.id))
+    return pick(*_table_of(Fact).columns).where(*facts_in(seen)).order_by(*order).limit(MAX_PROFILE_FACTS)
+
+
+@cache
+def _facts(seen: Form) -> Select[Any]:
+    return pick(*_table_of(Fact).columns).where(col(Fact.id).in_(several("ids")), *facts_in(seen))
+
+
+@cache
+def _episodes(seen: Form) -> Select[Any]:
+    return pick(*_table_of(Episode).columns).where(col(Episode.id).in_(several("ids")), *episodes_in(seen))
+
+
+def episode_records(session: Session, sight: Sight, rows: Sequence[Episode], held: Held) -> list[EpisodeRecord]:
+    """Episodes, opened, without what is held back of their turns; one of which nothing is left is not among them."""
+    # Ids are read only where they can matter: most users have nothing held back.
+    foreign = {row.id for row in rows if row.ticket_id != sight.ticket_id and (row.ticket_id or row.member_ids)}
+    turn_ids = {row.id: [UUID(one) for one in row.turn_ids] if held.cuts or row.id in foreign else [] for row in rows}
+    words = held_words(session, sight, held, (one for ids in turn_ids.values() for one in ids))
+    told = staff_words(session, sight, [one for row_id in foreign for one in turn_ids[row_id]])
+    words |= {one: (*words.get(one, ()), *said) for one, said in told.items()}
+    records = [
+        _without_held(episode_record(row), tuple(word for one in turn_ids[row.id] for word in words.get(one, ())))
+        for row in rows
+    ]
     return [record for record in records if record.summary]
 
 
 def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[ProcedureRecord]:
     """Those of the procedure versions that SQL shows: not withdrawn, and of a procedure that still stands."""
     found: list[ProcedureRecord] = []
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         query = (
             select(ProcedureVersion, Procedure)
             .join(Procedure, col(Procedure.id) == col(ProcedureVersion.procedure_id))
@@ -108,133 +136,87 @@ def procedures(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[Proc
     return found
 
 
-def moments(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[MomentRecord]:
-    """Those of the moments whose turn SQL still shows, with what is held back of it."""
-    found: list[tuple[UUID, Turn]] = []
-    for chunk in _chunks(ids):
-        query = (
-            select(col(Moment.id), Turn)
-            .join(Turn, and_(col(Turn.tenant_id) == col(Moment.tenant_id), col(Turn.event_id) == col(Moment.event_id)))
-            .where(col(Moment.id).in_(chunk), *_moments_in(sight))
-        )
-        found.extend(session.exec(query))
-    return moment_records(session, sight, found)
+def moments(session: Session, sight: Sight, ids: Sequence[UUID]) -> list[tuple[UUID, Said]]:
+    """Those of the moments whose turn SQL still shows: (id, turn) pairs."""
+    found: list[tuple[UUID, Said]] = []
+    for chunk in chunks(ids):
+        rows = session.connection().execute(_moments(form(sight)), values(sight, ids=chunk))
+        found += [(row[0], said(row)) for row in rows]
+    return [one for one in found if sight.reads(one[1].turn.agent_id)]
 
 
-def moment_records(session: Session, sight: Sight, turns: Sequence[tuple[UUID, Turn]]) -> list[MomentRecord]:
-    """Turns as moments: (id to show, row) pairs with the parts that are held back in this sight."""
-    cuts, restored = held_back(session, sight, [turn.event_id for _, turn in turns])
-    return [
-        MomentRecord(
-            id=shown_id,
-            turn=view(turn),
-            cuts=tuple(cuts.get(turn.event_id, ())),
-            restored=turn.event_id in restored,
-        )
-        for shown_id, turn in turns
-    ]
-
-
-def evidence_refs(
-    session: Session, tenant_id: UUID, ids: Iterable[str], *, limit: int | None = None
-) -> dict[UUID, EvidenceRef]:
-    """Where facts come from, by evidence id; refused or waiting evidence is not among it."""
-    wanted = [UUID(one) for one in dict.fromkeys(ids)]
-    found: dict[UUID, EvidenceRef] = {}
-    for chunk in _chunks(wanted[:limit]):
-        rows = session.exec(
-            select(Evidence).where(
-                col(Evidence.id).in_(chunk),
-                col(Evidence.tenant_id) == tenant_id,
-                col(Evidence.write_status).in_(SHOWN),
-            )
-        )
-        for row in rows:
-            quote = disclose(row.quote)
-            found[row.id] = EvidenceRef(event_id=str(row.event_id), quote=quote, at=row.at, role=row.role)
+def turns(session: Session, sight: Sight, ids: Sequence[UUID]) -> dict[UUID, TurnView]:
+    """Those of the turns that are still there, by id."""
+    found: dict[UUID, TurnView] = {}
+    for chunk in chunks(ids):
+        rows = session.connection().execute(_turns(form(sight)), values(sight, ids=chunk))
+        found.update((row.event_id, said(row).turn) for row in rows)
     return found
 
 
-def _facts_in(sight: Sight) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [
-        col(Fact.tenant_id) == sight.tenant_id,
-        col(Fact.write_status).in_(SHOWN),
-        col(Fact.deleted_at).is_(None),
-        or_(col(Fact.expires_at).is_(None), col(Fact.expires_at) > sight.now),
-        _in_scope(sight, Fact),
+@cache
+def _moments(seen: Form) -> Select[Any]:
+    same = and_(col(Turn.tenant_id) == col(Moment.tenant_id), col(Turn.event_id) == col(Moment.event_id))
+    return pick(Moment.id, *SAID).join(Turn, same).where(col(Moment.id).in_(several("ids")), *moments_in(seen))
+
+
+@cache
+def _turns(seen: Form) -> Select[Any]:
+    wanted = (col(Turn.tenant_id) == given("tenant"), col(Turn.event_id).in_(several("ids")))
+    return pick(*SAID).where(*wanted, *turns_in(seen))
+
+
+def moment_records(turns: Iterable[tuple[UUID, Said]], held: Held) -> list[MomentRecord]:
+    """Turns as moments: (id to show, turn) pairs with the parts that are held back of them."""
+    return [
+        MomentRecord(
+            id=shown_id,
+            turn=one.turn,
+            cuts=tuple(held.cuts.get(one.turn.event_id, ())),
+            restored=one.turn.event_id in held.restored,
+        )
+        for shown_id, one in turns
     ]
-    if sight.known_at is None:
-        conditions.append(col(Fact.superseded_at).is_(None))
-    else:
-        conditions.append(col(Fact.recorded_at) <= sight.known_at)
-        conditions.append(or_(col(Fact.superseded_at).is_(None), col(Fact.superseded_at) > sight.known_at))
-    conditions.append(or_(col(Fact.valid_from).is_(None), col(Fact.valid_from) <= sight.as_of))
-    if sight.between is not None:
-        start, end = sight.between
-        conditions.append(or_(col(Fact.valid_from).is_(None), col(Fact.valid_from) <= end))
-        conditions.append(or_(col(Fact.valid_until).is_(None), col(Fact.valid_until) > start))
-    elif not sight.closed:
-        conditions.append(or_(col(Fact.valid_until).is_(None), col(Fact.valid_until) > sight.as_of))
-    return conditions
 
 
-def _episodes_in(sight: Sight) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [
-        col(Episode.tenant_id) == sight.tenant_id,
-        col(Episode.user_ref).in_(sight.users),
-        col(Episode.write_status).in_(SHOWN),
-        col(Episode.deleted_at).is_(None),
-        or_(col(Episode.expires_at).is_(None), col(Episode.expires_at) > sight.now),
-        col(Episode.started_at) <= sight.as_of,
-    ]
-    if sight.scopes and "user" not in sight.scopes:
-        conditions.append(false())
-    if sight.known_at is not None:
-        conditions.append(col(Episode.recorded_at) <= sight.known_at)
-    if sight.outcome is not None:
-        conditions.append(col(Episode.outcome) == sight.outcome)
-    if sight.between is not None:
-        conditions += [col(Episode.started_at) <= sight.between[1], col(Episode.ended_at) >= sight.between[0]]
-    return conditions
+SAID = tuple(
+    _table_of(Turn).c[name]
+    for name in (
+        *("event_id", "role", "content", "at", "name", "tz", "utc_offset_minutes", "agent_id", "thread_id"),
+        *("ticket_id", "language", "user_ref"),
+    )
+)
+"""The columns that `said` reads: what recall shows of a turn, and no more."""
 
 
-def _moments_in(sight: Sight) -> list[ColumnElement[bool]]:
-    own_ticket = col(Turn.ticket_id) == sight.ticket_id if sight.ticket_id is not None else false()
-    conditions: list[ColumnElement[bool]] = [
-        col(Moment.tenant_id) == sight.tenant_id,
-        col(Moment.deleted_at).is_(None),
-        _in_scope(sight, Moment),
-        # Whatever scope its row has: what a member of staff said belongs to the ticket alone.
-        or_(col(Turn.role) != "staff", own_ticket),
-        col(Turn.at) <= sight.as_of,
-    ]
-    if sight.known_at is not None:
-        conditions.append(col(Turn.received_at) <= sight.known_at)
-    if sight.between is not None:
-        conditions += [col(Turn.at) >= sight.between[0], col(Turn.at) <= sight.between[1]]
-    return conditions
+class Said(NamedTuple):
+    """A turn, and which user's it is."""
+
+    turn: TurnView
+    user_ref: UUID
 
 
-def _in_scope(sight: Sight, table: type[Fact] | type[Moment]) -> ColumnElement[bool]:
-    scope, key, user = col(table.scope), col(table.scope_key), col(table.user_ref)
-    ways: list[ColumnElement[bool]] = []
-    if _wants(sight, "user"):
-        ways.append(and_(scope == "user", user.in_(sight.users)))
-    if _wants(sight, "organization"):
-        ways.append(scope == "organization")
-    if _wants(sight, "ticket") and sight.ticket_id is not None:
-        ways.append(and_(scope == "ticket", key == sight.ticket_id))
-    threads = [one for one in (sight.thread_id, str(sight.session_ref) if sight.session_ref else None) if one]
-    if _wants(sight, "thread") and threads:
-        # Whoever is in a shared thread finds what was said in it.
-        ways.append(and_(scope == "thread", key.in_(threads)))
-    if table is Moment and _wants(sight, "thread") and sight.shared_threads:
-        ways.append(and_(scope == "thread", key.in_(sight.shared_threads)))
-    return or_(*ways) if ways else false()
+def said(row: Any) -> Said:
+    """A row of `SAID` columns, opened."""
+    turn = TurnView(
+        event_id=row.event_id,
+        role=row.role,
+        content=disclose(row.content),
+        at=row.at,
+        name=None if row.name is None else disclose(row.name),
+        tz=row.tz,
+        utc_offset_minutes=row.utc_offset_minutes,
+        agent_id=row.agent_id,
+        thread_id=row.thread_id,
+        ticket_id=row.ticket_id,
+        language=row.language,
+    )
+    return Said(turn, row.user_ref)
 
 
-def _wants(sight: Sight, scope: str) -> bool:
-    return not sight.scopes or scope in sight.scopes
+def foreign(sight: Sight, heard: Iterable[Said]) -> list[UUID]:
+    """The turns that others said: what is held back of them is asked for by name."""
+    return [one.turn.event_id for one in heard if one.user_ref not in sight.users]
 
 
 def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord:
@@ -248,16 +230,39 @@ def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord
     )
 
 
-def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact]) -> list[FactRecord]:
-    """Versions of facts, opened, each with its newest evidence."""
-    quoted = [one for row in rows for one in row.evidence_ids[-MAX_QUOTES:]]
-    refs = evidence_refs(session, tenant_id, quoted)
+def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact], held: Held = Held()) -> list[FactRecord]:
+    """Versions of facts, opened, each with its newest evidence; refused or waiting evidence is not among it.
+
+    Of a quote that is held back only its place is shown.
+    """
+    newest = {row.id: [UUID(one) for one in row.evidence_ids[-MAX_QUOTES:]] for row in rows}
+    refs = _evidence_refs(session, tenant_id, [one for ids in newest.values() for one in ids], held)
     records: list[FactRecord] = []
     for row in rows:
-        own = [refs[UUID(one)] for one in row.evidence_ids[-MAX_QUOTES:] if UUID(one) in refs]
+        own = [refs[one] for one in newest[row.id] if one in refs]
         own.sort(key=lambda ref: (ref.at is not None, ref.at), reverse=True)
         records.append(_fact_record(row, tuple(own)))
     return records
+
+
+def _evidence_refs(session: Session, tenant_id: UUID, ids: Iterable[UUID], held: Held) -> dict[UUID, EvidenceRef]:
+    refs: dict[UUID, EvidenceRef] = {}
+    for chunk in chunks(list(dict.fromkeys(ids))):
+        for row in session.connection().execute(_quotes(), {"tenant": tenant_id, "ids": chunk}):
+            quote = disclose(row.quote)
+            shown = "" if held.touches(row.event_id, row.quote_start, row.quote_start + len(quote)) else quote
+            refs[row.id] = EvidenceRef(event_id=str(row.event_id), quote=shown, at=row.at, role=row.role)
+    return refs
+
+
+@cache
+def _quotes() -> Select[Any]:
+    columns = (Evidence.id, Evidence.event_id, Evidence.quote, Evidence.quote_start, Evidence.at, Evidence.role)
+    return pick(*columns).where(
+        col(Evidence.id).in_(several("ids")),
+        col(Evidence.tenant_id) == given("tenant"),
+        col(Evidence.write_status).in_(SHOWN),
+    )
 
 
 def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
@@ -286,6 +291,7 @@ def _fact_record(row: Fact, evidence: tuple[EvidenceRef, ...]) -> FactRecord:
         contested=row.contested,
         write_status=row.write_status,
         evidence=evidence,
+        agent_id=row.agent_id,
     )
 
 
@@ -304,6 +310,7 @@ def episode_record(row: Episode) -> EpisodeRecord:
         importance=row.strength,
         confidence=row.confidence,
         session_ref=row.session_ref,
+        agent_id=row.agent_id,
     )
 
 
@@ -332,8 +339,3 @@ def _names(value: Any) -> list[str]:
             entry = cast("dict[str, Any]", one)
             names.append(str(entry.get("text") or entry.get("name") or ""))
     return [name for name in names if name]
-
-
-def _chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
-    for start in range(0, len(ids), _IDS_PER_QUERY):
-        yield ids[start : start + _IDS_PER_QUERY]

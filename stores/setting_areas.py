@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Days = Annotated[float, Field(gt=0, le=36_500)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Cosine = Annotated[float, Field(ge=-1, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 
@@ -98,7 +99,13 @@ class IngestSettings(Area):
 
 
 class RecallSettings(Area):
-    """Defaults of a recall. Weights that are None keep the preset's."""
+    """Defaults of a recall. Weights that are None keep the preset's.
+
+    `sure_cosine` and `min_cosine` of None follow the embedder: its measured values, or none for one nobody measured.
+    `agents`: whether agents of a tenant read what others learned. What those of `private_agents` (ids, comma-separated)
+    learned only they read.
+    `hot_cache`: auto is on for PostgreSQL and off for SQLite, where a read costs less than asking Redis.
+    """
 
     budget_tokens: Annotated[int, Field(ge=50, le=200_000)] = 800
     deadline_ms: Annotated[int, Field(ge=10, le=60_000)] = 800
@@ -110,6 +117,11 @@ class RecallSettings(Area):
     recency_weight: Share | None = None
     importance_weight: Share | None = None
     half_life_days: Days | None = None
+    sure_cosine: Cosine | None = None
+    min_cosine: Cosine | None = None
+    agents: Literal["shared", "own"] = "shared"
+    private_agents: str = ""
+    hot_cache: Literal["auto", "on", "off"] = "auto"
     index_moments: Literal["hybrid", "keyword", "off"] = "hybrid"
     explore: Literal["share", "thompson", "off"] = "share"
 

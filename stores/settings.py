@@ -131,6 +131,12 @@ class Settings(BaseSettings):
         return self.database_url.startswith("sqlite")
 
     @property
+    def has_hot_cache(self) -> bool:
+        """Recall reads through Redis."""
+        wanted = self.recall.hot_cache
+        return not self.is_sqlite if wanted == "auto" else wanted == "on"
+
+    @property
     def api_host(self) -> str:
         """The address that the API binds."""
         return self.api.host or urlsplit(self.url).hostname or "127.0.0.1"

@@ -12,26 +12,30 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
 from afterturn.wire import Lag, Pack, RecallRequest
 from memory.pack import pack
-from memory.question import asks_past, heading_language, named_time
-from memory.records import FactRecord, Live, Sight
+from memory.question import heading_language, named_time
+from memory.ranking import shortlist
+from memory.recalled import with_evidence
+from memory.records import Live, Sight
 from memory.selection import Found, Question, select_items
 from memory.terms import query_terms
 from schemas.errors import BadInput, ServiceError
 from schemas.indexing import Hit, IndexQuery, Vector
-from stores import live, metrics
+from stores import metrics
 from stores import recall as rows
 from stores.breaker import Breaker
-from stores.clock import offset_seconds
+from stores.held import held_back
 from stores.kit import Kit
-from stores.tenancy import KeyInfo, find_user, hash_of
+from stores.tenancy import KeyInfo
 from stores.tokens import ESTIMATE, TokenCounter
+from tasks.known import Known, known
+from tasks.verdicts import Verdicts
 
 T = TypeVar("T")
 
@@ -41,6 +45,13 @@ logger = logging.getLogger(__name__)
 RESERVE_SECONDS = 0.06
 RESERVE_SHARE = 0.25
 EMBED_SHARE = 0.6
+# Of what the index found, the best so many of a kind are read from SQL: a pack shows a few of them.
+READ_BACK = {"episode": 12, "procedure": 6}
+MOMENTS_READ_BACK = (40, 80)
+# A line of a pack costs about this many tokens at the least.
+LINE_TOKENS = 16
+# How many of an episode's turns are looked through for those that show it.
+SHOWN_BY = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,7 @@ class Guards:
     index: Breaker = field(default_factory=Breaker)
     embedder: Breaker = field(default_factory=Breaker)
     counter: TokenCounter = ESTIMATE
+    verdicts: Verdicts = field(default_factory=Verdicts)
     sql_threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, "recall-sql"))
     embed_threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "recall-embed"))
 
@@ -60,16 +72,6 @@ class Guards:
         """Lets the threads end; hung ones are not waited for. Repeat: harmless."""
         self.sql_threads.shutdown(wait=False, cancel_futures=True)
         self.embed_threads.shutdown(wait=False, cancel_futures=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Base:
-    """What SQL knows without an index."""
-
-    sight: Sight
-    facts: tuple[FactRecord, ...]
-    live: Live
-    zone: tzinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,50 +128,21 @@ def _check(key: KeyInfo, request: RecallRequest) -> None:
         raise BadInput("now", "is only for eval")
     if request.between is not None and request.between[0] > request.between[1]:
         raise BadInput("between", "must not be after the end")
+    if key.agent_id is not None and request.agent_id not in (None, key.agent_id):
+        raise BadInput("agent_id", "is not the agent of this key")
 
 
-async def _base(ask: _Ask) -> _Base | None:
+async def _base(ask: _Ask) -> Known | None:
     try:
-        work = _in_thread(ask.guards.sql_threads, partial(_load, ask.kit, ask.key, ask.request))
-        return await asyncio.wait_for(work, ask.left(keep=ask.reserve / 2))
+        work = _in_thread(ask.guards.sql_threads, partial(known, ask.kit, ask.key, ask.request))
+        found = await asyncio.wait_for(work, ask.left(keep=ask.reserve / 2))
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without database error=%s", type(exc).__name__)
         ask.miss("database")
         return None
-
-
-def _load(kit: Kit, key: KeyInfo, request: RecallRequest) -> _Base | None:
-    """Everything that SQL knows by itself, from one snapshot; None for a user that was never heard of."""
-    with kit.db.read() as session:
-        user = find_user(session, key, request.user_id)
-        users = () if user is None else rows.alias_set(session, user)
-        if not users:
-            return None
-        now = request.now or kit.clock() + timedelta(seconds=offset_seconds(session))
-        as_of = request.as_of or now
-        sight = Sight(
-            tenant_id=key.tenant_id,
-            users=users,
-            now=now,
-            as_of=as_of,
-            known_at=request.known_at,
-            past=asks_past(request.query) or as_of < now or request.between is not None,
-            closed=asks_past(request.query),
-            between=request.between,
-            scopes=tuple(request.scopes),
-            tags=request.tags,
-            outcome=request.outcome,
-            session_ref=live.find_session(session, users, hash_of(key, "session", request.session_id))
-            if request.session_id
-            else None,
-            thread_id=request.thread_id,
-            shared_threads=rows.shared_threads(session, users),
-            ticket_id=request.ticket_id,
-        )
-        facts = rows.profile_facts(session, sight)
-        known = live.live(session, sight)
-    zone = known.tail[-1].turn.zone() if known.tail else UTC
-    return _Base(sight, tuple(facts), known, zone)
+    if found is not None and found.lacks_cache:
+        ask.miss("hot_cache")
+    return found
 
 
 async def _embed(ask: _Ask) -> Vector | None:
@@ -190,7 +163,7 @@ async def _embed(ask: _Ask) -> Vector | None:
     return vectors[0]
 
 
-async def _answer(ask: _Ask, base: _Base, embedding: asyncio.Task[Vector | None]) -> Pack:
+async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[Vector | None]) -> Pack:
     question = _question(ask, base)
     hits = await _search(ask, base.sight, question, await _vector(ask, embedding))
     try:
@@ -202,7 +175,7 @@ async def _answer(ask: _Ask, base: _Base, embedding: asyncio.Task[Vector | None]
         return _packed(ask, base, question, Found(facts=base.facts))
 
 
-def _question(ask: _Ask, base: _Base) -> Question:
+def _question(ask: _Ask, base: Known) -> Question:
     query, settings = ask.request.query, ask.kit.settings.recall
     return Question(
         query_terms=tuple(query_terms(query)),
@@ -213,6 +186,7 @@ def _question(ask: _Ask, base: _Base) -> Question:
         kinds=tuple(ask.request.kinds),
         policy=ask.kit.policies.rank,
         episodes=settings.episodes,
+        budget_tokens=ask.request.budget_tokens,
     )
 
 
@@ -244,6 +218,8 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
         ticket_id=sight.ticket_id,
         thread_ids=_threads(sight),
         between=sight.between,
+        visible_agents=None if sight.agents.shared else [] if sight.agent_id is None else [sight.agent_id],
+        hidden_agents=sorted(sight.agents.private - {sight.agent_id}),
     )
     try:
         # The adapter keeps its own time-out; the outer one is for an adapter that does not.
@@ -262,26 +238,41 @@ def _threads(sight: Sight) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*sight.shared_threads, *(one for one in own if one is not None)]))
 
 
-def _finish(ask: _Ask, base: _Base, question: Question, hits: Sequence[Hit]) -> Pack:
+def _finish(ask: _Ask, base: Known, question: Question, hits: Sequence[Hit]) -> Pack:
     """Reads back what was found and packs it; runs in a thread."""
+    sight = base.sight
     by_kind: dict[str, list[UUID]] = {}
-    for hit in hits:
+    for hit in shortlist(hits, _read_back(ask.request.budget_tokens), question.policy):
         by_kind.setdefault(hit.kind, []).append(hit.id)
-    known = {record.id for record in base.facts}
+    here = {record.id for record in base.facts}
     with ask.kit.db.read() as session:
-        more = [one for one in by_kind.get("fact", []) if one not in known]
+        more = rows.facts(session, sight, [one for one in by_kind.get("fact", []) if one not in here])
+        told = rows.episodes(session, sight, by_kind.get("episode", []))
+        heard = rows.moments(session, sight, by_kind.get("moment", []))
+        held = held_back(session, sight, rows.foreign(sight, (said for _, said in heard)))
         found = Found(
-            facts=(*base.facts, *rows.facts(session, base.sight, more)),
-            episodes=tuple(rows.episodes(session, base.sight, by_kind.get("episode", []))),
-            procedures=tuple(rows.procedures(session, base.sight, by_kind.get("procedure", []))),
-            moments=tuple(rows.moments(session, base.sight, by_kind.get("moment", []))),
+            facts=(*base.facts, *rows.fact_records(session, sight.tenant_id, more, held)),
+            episodes=tuple(rows.episode_records(session, sight, told, held)),
+            procedures=tuple(rows.procedures(session, sight, by_kind.get("procedure", []))),
+            moments=tuple(rows.moment_records(heard, held)),
             hits={hit.id: hit for hit in hits},
         )
-    return _packed(ask, base, question, found)
+        answer = _packed(ask, base, question, found)
+        wanted = [UUID(one) for item in answer.items if item.kind == "episode" for one in item.turn_ids[:SHOWN_BY]]
+        said = rows.turns(session, sight, wanted)
+    if not said:
+        return answer
+    items = tuple(with_evidence(item, said, held.cuts) for item in answer.items)
+    return answer.model_copy(update={"items": items})
 
 
-def _packed(ask: _Ask, base: _Base, question: Question, found: Found) -> Pack:
-    items, questions = select_items(found, base.live, question)
+def _read_back(budget_tokens: int) -> dict[str, int]:
+    least, most = MOMENTS_READ_BACK
+    return {**READ_BACK, "moment": min(most, max(least, budget_tokens // LINE_TOKENS))}
+
+
+def _packed(ask: _Ask, base: Known, question: Question, found: Found) -> Pack:
+    items, questions = select_items(found, base.live, question, judge=ask.guards.verdicts)
     packed = pack(
         items,
         language=question.language,

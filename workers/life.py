@@ -16,7 +16,7 @@ from celery.signals import celeryd_init, setup_logging, worker_init, worker_read
 from schemas.errors import BadSettings, StoreBusy
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
-from workers import broker, logs
+from workers import broker, logs, transport
 from workers.presence import ready_file, start_record
 from workers.roles import Role
 
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 def serve(role: Role) -> Celery:
     """The application as this role's worker runs it. Once per process: a process has one role."""
+    transport.install()
     app.add_defaults(lambda: role_configuration(role, load_settings()))
     life = _Life(role)
     for signal, receiver in (

@@ -160,6 +160,10 @@ def _is_employer(value: str) -> bool:
     return re.fullmatch(r"[\u4e00-\u9fffA-Za-z0-9]+", value) is not None
 
 
+# Trades are named without end: 急救员, 训犬师. Members of something are no trade: 会员, 党员, 家庭成员.
+_TRADE = re.compile(r"[\u4e00-\u9fff][^\W会成党团人学委队一组动病职]员$|[\u4e00-\u9fff][^\W老大出]师$")
+
+
 def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
     """A job at the start of `text`, measure words left out. It must end in a known occupation."""
     lead = re.match(
@@ -183,7 +187,7 @@ def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
         return None
     if "的" in value[:-1] and not re.search(r"(?:公司|大学|医院|学校|银行|部门?|团队)的", value):
         return None
-    ends = any(value.endswith(ending) for ending in JOB_ENDINGS)
+    ends = any(value.endswith(ending) for ending in JOB_ENDINGS) or _TRADE.search(value)
     return Piece(value, text.start) if ends or not strict else None
 
 

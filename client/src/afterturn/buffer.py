@@ -52,7 +52,7 @@ class Buffer:
         self._max_bytes = max_bytes
         self._bytes = 0
         self._kept = 0
-        self.accepted = 0
+        self.accepted: int = 0
         self.refused = 0
         self.handed = 0
         self.released = 0

@@ -10,6 +10,7 @@ import email.parser
 import encodings.idna
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -43,9 +44,16 @@ class Heard:
 
 
 class Link:
-    """One connection, of one thread. Every failure comes out as it is: the sender closes the link and waits."""
+    """One connection, of one thread. Every failure comes out as it is: the sender closes the link and waits.
 
-    def __init__(self, url: str) -> None:
+    redis-py renews a connection that was closed meanwhile without a word; `on_connect` is told of every one.
+    """
+
+    def __init__(self, url: str, on_connect: Callable[[], None] = lambda: None) -> None:
+        def connected(connection: redis.Connection) -> None:
+            connection.on_connect()
+            on_connect()
+
         self._client = redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
             redis_url(url),
             socket_timeout=SOCKET_SECONDS,
@@ -53,6 +61,7 @@ class Link:
             # Pauses are the sender's: redis-py's own take three seconds to say that a connection was refused.
             retry=Retry(NoBackoff(), 0),
             max_connections=1,
+            redis_connect_func=connected,
         )
         self._clock_offset_ms: int | None = None
         self._clock_read_at = 0.0

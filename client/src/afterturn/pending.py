@@ -91,10 +91,10 @@ class Pending:
         """The broker has forgotten everything."""
         self._lose(list(self._sent.values()))
 
-    def lose_since(self, heard_at: float) -> None:
+    def lose_tail(self, heard_at: float, connected_at: float) -> None:
         """The broker is back and remembers, but for what it was given shortly before it was last heard."""
         since = heard_at - self._policy.tail_seconds
-        self._lose([sent for sent in self._sent.values() if sent.last_at >= since])
+        self._lose([sent for sent in self._sent.values() if since <= sent.last_at < connected_at])
 
     def lose_silent(self, now: float, queue_length: int | None) -> None:
         """Looks for messages that have been silent for too long, unless the queue explains it (None: unknown)."""

@@ -84,6 +84,7 @@ class Sender:
         self._answers: Answers | None = None
         self._epoch: str | None = None
         self._heard_at = 0.0
+        self._connected_at = 0.0
         self._hear_at = 0.0
         self._hear_pause = HEAR_SECONDS
         self._hurry_receipts_until = 0.0
@@ -203,7 +204,7 @@ class Sender:
             if (message := self._pending.next_lost()) is None:
                 break
             link.push(message)
-            self._pending.sent_again(time.monotonic())
+            self._pending.sent_again(self._answered())
             self.resent += message.event_count
         if not self._outgoing:
             self._pack_next(link.clock_offset_ms())
@@ -219,19 +220,24 @@ class Sender:
             from afterturn.answers import Answers  # noqa: PLC0415 - cryptography
             from afterturn.link import Link  # noqa: PLC0415 - redis: 200 ms that the agent is spared
 
-            link = Link(self._url)  # Still under the lock: redis-py looks its own version up.
+            link = Link(self._url, self._connects)  # Still under the lock: redis-py looks its own version up.
         if self._answers is None:
             self._answers = Answers(seal_key(self._credential.secret), self._producer, self._on_reject)
-        try:
-            epoch = link.epoch()
-        except Exception:
-            link.close()
-            raise
-        if epoch is None or epoch == self._epoch:
-            self._pending.lose_since(self._heard_at)
-        self._see(epoch)
         self._link = link
+        self._see(link.epoch())
+        self._answered()
         return link
+
+    def _connects(self) -> None:
+        self._connected_at = time.monotonic()
+
+    def _answered(self) -> float:
+        """The broker has just said something: now. Over a new connection it may be one that died in between."""
+        if self._connected_at > self._heard_at:
+            self._pending.lose_tail(self._heard_at, self._connected_at)
+            self._hear_at = 0.0  # Its epoch says whether more is lost.
+        self._heard_at = time.monotonic()
+        return self._heard_at
 
     def _see(self, epoch: str | None) -> None:
         """Learns the broker's epoch; another one than before means that everything in it is gone."""
@@ -241,13 +247,12 @@ class Sender:
             log.warning("broker lost what it held, sending it again: messages=%d", len(self._pending))
             self._pending.lose_all()
         self._epoch = epoch
-        self._heard_at = time.monotonic()
 
     def _hear(self, link: Link) -> None:
         if self._answers is None:
             return
         heard = link.hear(self._answers.list_name)
-        now = self._heard_at = time.monotonic()
+        now = self._answered()
         if heard.receipts is None:
             log.warning("this key may not fetch receipts: the broker's word has to do")
             self._hears = False
@@ -302,7 +307,7 @@ class Sender:
             self._buffer.release(1, 0, self._pending.done_until(self._buffer.handed))
 
     def _handed(self, message: Message) -> None:
-        now = self._heard_at = time.monotonic()
+        now = self._answered()
         self.messages += 1
         if message.is_adopted:
             self.adopted += message.event_count

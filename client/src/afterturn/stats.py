@@ -9,6 +9,7 @@ from afterturn.breaker import BrokerState
 
 if TYPE_CHECKING:
     from afterturn.buffer import Buffer
+    from afterturn.durability import Spooling
     from afterturn.sender import Sender
 
 
@@ -22,7 +23,8 @@ class Stats:
     stored, duplicates, rejected, dead: that word, for each event; those of `adopted` batches are among them
 
     resent: events sent again because the broker may have lost them. adopted: events of dead processes, sent here.
-    damaged: events of dead processes that could not be read any more. spooled_bytes: on disk and not receipted.
+    damaged: events that could not be read back from a spool, most of them half written by a death.
+    spooled_bytes: on disk, in segments with events that wait for their receipt.
     masked: secrets masked. messages: batches sent, re-sent ones left out. forged: receipts that did not open.
     broker: how it was when last asked. failures: attempts to reach it that did not work; last_error: the present one's
     class. hears_receipts: False where the key may not fetch them; `receipted` then counts what the broker took.
@@ -53,10 +55,12 @@ class Stats:
     hears_receipts: bool = True
 
 
-def stats_of(buffer: Buffer, sender: Sender | None) -> Stats:
+def stats_of(buffer: Buffer, sender: Sender | None, spooling: Spooling | None = None) -> Stats:
     """The counts as they stand."""
     with buffer.lock:
         answers = sender.answers if sender else None
+        unreadable = spooling.buffer.unreadable if spooling else 0
+        failed = unreadable + (sender.failed if sender else 0)
         return Stats(
             published=buffer.accepted + buffer.refused,
             accepted=buffer.accepted,
@@ -69,10 +73,12 @@ def stats_of(buffer: Buffer, sender: Sender | None) -> Stats:
             dead=answers.dead if answers else 0,
             forged=answers.forged if answers else 0,
             sent=sender.sent if sender else 0,
-            failed=sender.failed if sender else 0,
-            receipted=buffer.released - sender.failed if sender else 0,
+            failed=failed,
+            receipted=buffer.released - failed,
             resent=sender.resent if sender else 0,
             adopted=sender.adopted if sender else 0,
+            damaged=unreadable + (spooling.takeover.damaged if spooling else 0),
+            spooled_bytes=spooling.spool.unsettled_bytes if spooling else 0,
             masked=sender.masked if sender else 0,
             messages=sender.messages if sender else 0,
             broker=sender.broker if sender else "unknown",
