@@ -27,8 +27,9 @@ def test_a_name_by_sound_is_read(text: str, expected: list[tuple[str, str, str]]
 @pytest.mark.parametrize(
     "text",
     [
-        "我住在那里。", "我住在三楼。", "我住在酒店。", "我住在朋友家。", "我住在公司宿舍。", "我住在郊区。", "我住在山里。",
-        "我住在塔里。", "我住在隔壁。", "我住在国外。", "我搬到了那里。", "我叫了外卖。", "我叫滴滴。", "我叫他别来。",
+        "我住在那里。", "我住在三楼。", "我住在酒店。", "我住在朋友家。", "我住在公司宿舍。", "我住在郊区。",
+        "我住在山里。", "我住在塔里。", "我住在隔壁。", "我住在国外。", "我搬到了那里。",
+        "我叫了外卖。", "我叫滴滴。", "我叫他别来。",
     ],
 )  # fmt: skip
 def test_a_whereabouts_is_no_home_and_a_call_no_name(text: str) -> None:

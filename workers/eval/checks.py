@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from afterturn.errors import NotReachable, Refused
@@ -127,11 +127,8 @@ def _listed(name: str, shown: Sequence[Shown]) -> str:
     return _words(name, [_line(one) for one in shown])
 
 
-def _words(name: str, texts: Sequence[str], short: Callable[[str], str] | None = None) -> str:
-    if not texts:
-        return f"{name}: none"
-    shorten = short or _short
-    return f"{name}: {' | '.join(shorten(text) for text in texts)}"
+def _words(name: str, texts: Sequence[str]) -> str:
+    return f"{name}: {' | '.join(_short(text) for text in texts) or 'none'}"
 
 
 def _short(text: str) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
 from uuid import UUID
 
 from sqlmodel import Session, col, select
 
 from memory.recalled import fact_text
 from memory.records import FactRecord
-from schemas.envelopes import disclose, disclose_json
-from schemas.tables import Draft, Episode, Evidence, Fact, Turn
+from schemas.envelopes import disclose
+from schemas.tables import Draft, Episode, Evidence, Fact
 from stores import requests
 from stores.recall import SHOWN, fact_records
 
@@ -130,18 +129,3 @@ def _episodes(session: Session, tenant_id: UUID) -> Sequence[UUID]:
             col(Episode.consolidated_into).is_(None),
         )
     ).all()
-
-
-def quotes_of_refused(session: Session, tenant_id: UUID) -> list[str]:
-    """What was refused and why, for the message of a failing case: reason and quote."""
-    rows = session.exec(select(Draft).where(Draft.tenant_id == tenant_id, col(Draft.decision) != "auto"))
-    return [f"{row.decision}: {', '.join(row.reason_codes)}: {_quote(row)}" for row in rows]
-
-
-def count_turns(session: Session, tenant_id: UUID) -> int:
-    """How many turns are stored."""
-    return len(session.exec(select(Turn.event_id).where(Turn.tenant_id == tenant_id)).all())
-
-
-def _quote(row: Draft) -> str:
-    return str(cast("dict[str, Any]", disclose_json(row.content)).get("quote", ""))

@@ -6,7 +6,6 @@ One world clock serves all tenants, so the steps of all cases are played day by 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -62,8 +61,16 @@ class Play:
         return self.steps[self.at]
 
     def event_id(self, said: Said) -> UUID:
-        """The id of a turn: turns of one `event` share theirs."""
-        return uuid5(self.place.tenant_id, f"event {said.event}" if said.event is not None else said.place)
+        """The id of a turn: turns of one `event` share theirs. As an agent's ids do, they grow in the file's order.
+
+        What is said at one instant is ordered by its ids, however it arrives. Source: RFC 9562, version 7.
+        """
+        spoken = [one for one in self.case.turns if isinstance(one, Said)]
+        same = [one for one in spoken if one is said or (said.event is not None and one.event == said.event)]
+        number = min(spoken.index(one) for one in same)
+        milliseconds = int(same[0].at.timestamp() * 1000) & (2**48 - 1)
+        rest = uuid5(self.place.tenant_id, f"turn {number}").int & (2**62 - 1)
+        return UUID(int=milliseconds << 80 | 7 << 76 | (number & 0xFFF) << 64 | 2 << 62 | rest)
 
 
 def plays(instance: Instance, cases: Iterable[tuple[Dialogue, int]], *, seed: int) -> list[Play]:
@@ -223,8 +230,3 @@ def _say_all(one: Play, publisher: Publisher, turns: Sequence[Said], *, again: b
         )
         if not again:
             one.said.append(said)
-
-
-def seconds_since(began: float) -> float:
-    """For reports, to a hundredth."""
-    return round(time.monotonic() - began, 2)
