@@ -36,7 +36,8 @@ from schemas.tables import Turn
 from stores import tenancy
 from stores.settings import Settings, as_environment, embedded_broker_url, load_settings
 from stores.sql import upgrade
-from tasks.ingest import Intake, ingest_batch, open_intake
+from tasks.ingest import ingest_batch
+from tasks.intake import Intake, open_intake
 from workers import broker, presence
 from workers.chaos.cluster import cluster
 

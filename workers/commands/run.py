@@ -84,12 +84,14 @@ def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> No
 
     settings = load_settings()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    sql.upgrade(settings)
-    revision = sql.current_revision(settings)
+    before, after = sql.upgrade(settings)
     if as_json:
-        show_json({"revision": revision})
+        show_json({"from": before, "to": after})
+    elif before == after:
+        show(tr(f"数据库已是 {after}，无需升级。", f"the database is at {after} already."))
     else:
-        show(tr(f"数据库已是 {revision}。", f"the database is at {revision}."))
+        was = before or tr("空库", "empty")
+        show(tr(f"数据库已从 {was} 升级到 {after}。", f"the database went from {was} to {after}."))
 
 
 def _stop_on_signals(supervisor: Supervisor) -> None:
