@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select, text
-from sqlmodel import col
 
 from afterturn import Publisher
 from afterturn.batches import encode_batch
@@ -138,13 +137,13 @@ def made(name: str, is_sqlite: bool) -> str:
             f"printf('%012x7%019x', {start} + i, i)"
             if is_sqlite
             else f"lpad(to_hex({start} + i), 12, '0') || '7' || lpad(to_hex(i), 19, '0')"
-        )  # noqa: E501
+        )
     else:
-        number = "(i / 10 * 2654435761) % 4294967296"
+        number = "(CAST(i AS bigint) / 10 * 2654435761) % 4294967296"
         digits = (
             f"printf('%08x7%023x', {number}, i / 10)"
             if is_sqlite
-            else f"lpad(to_hex(({number.replace('i /', 'i::bigint /')})::bigint), 8, '0') || '7' || lpad(to_hex(i / 10), 23, '0')"
+            else f"lpad(to_hex({number}), 8, '0') || '7' || lpad(to_hex(i / 10), 23, '0')"
         )
     return digits if is_sqlite else f"({digits})::uuid"
 
