@@ -59,13 +59,15 @@ class Child:
 class Supervisor:
     """The processes of one data folder. `make_roles` names them once the broker runs; `prepare` readies the database.
 
-    Use it as a context manager: leaving the block ends everything.
+    Use it as a context manager: leaving the block ends everything. A scratch folder is removed when the supervisor was
+    killed outright; otherwise that is the caller's.
     """
 
     settings: Settings
     make_roles: Callable[[Settings], Sequence[Role]]
     prepare: Callable[[Settings], None]
     on_event: Callable[[str, str], None] = lambda _word, _name: None
+    is_scratch: bool = False
     children: list[Child] = field(default_factory=list[Child])
     is_stopping: bool = False
     _lock: IO[str] | None = None
@@ -167,6 +169,7 @@ class Supervisor:
             return
         # No -m: it must not depend on what is importable.
         argv = [sys.executable, "-I", "-S", undertaker.__file__, str(self.settings.workers.grace_seconds)]
+        argv += [str(self.settings.home)] if self.is_scratch else []
         self._undertaker = subprocess.Popen(  # noqa: S603
             argv,
             stdin=subprocess.PIPE,
