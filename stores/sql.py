@@ -180,6 +180,15 @@ def insert_once(
     return [tuple(row) for row in found.all()]
 
 
+def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:
+    """`insert_once` for whoever need not know which rows those were: one statement for all, at half its price."""
+    if not rows:
+        return
+    target = _table(table)
+    keys = [column.name for column in target.primary_key.columns]
+    session.connection().execute(_insert(session, target).on_conflict_do_nothing(), _sorted(rows, target, keys))
+
+
 def upsert(
     session: Session,
     table: type[SQLModel],

@@ -42,13 +42,13 @@ WARM_EVENTS = 50
 QUICK: dict[str, dict[str, Any]] = {
     "llm": {"timeout_seconds": 2.0, "connect_seconds": 1.0},
     "embed": {"timeout_seconds": 5.0},
-    "window": {"write_margin_seconds": 7.0},
+    "window": {"write_margin_seconds": 7.0, "idle_seconds": 5.0},
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What was asked for. `receipts`: the Publisher sends again what a broker lost, so that nothing is forgiven."""
+    """What was asked for. With durability `spool` the publisher's process is killed, too."""
 
     seconds: float
     seed: int
@@ -56,7 +56,6 @@ class Order:
     broker: Literal["valkey", "redis"] = "valkey"
     durability: Literal["memory", "spool"] = "memory"
     per_second: float = 30.0
-    receipts: bool = False
 
 
 @dataclass(slots=True)
@@ -155,7 +154,7 @@ class _Run:
         self._break(injector)
         faulted = time.monotonic()
         self._finish_stream()
-        self._await_quiet(injector)
+        self._await_quiet()
         self.report.seconds["faults"] = faulted - began - self.report.seconds["start"]
         self.report.seconds["quiet"] = time.monotonic() - faulted
         self.report.starts = {name: actor.starts for name, actor in self.stage.actors.items()}
@@ -227,8 +226,8 @@ class _Run:
         if not self.stage.await_end("publisher", QUIET_SECONDS, lambda: self._tend(time.monotonic())):
             self.report.wrong.append("the publisher did not get rid of what it held")
 
-    def _await_quiet(self, injector: Injector) -> None:
-        promised = read_journal(self.journal).promised
+    def _await_quiet(self) -> None:
+        promised = len(read_journal(self.journal).promised)
         still_since = 0.0
 
         def is_quiet() -> bool:
@@ -236,8 +235,7 @@ class _Run:
             if not self._is_still():
                 still_since = time.monotonic()
                 return False
-            stored = self._stored() >= len(promised - self._forgiven(injector))
-            return stored or time.monotonic() - still_since > STILL_SECONDS
+            return self._progress().events >= promised or time.monotonic() - still_since > STILL_SECONDS
 
         self._until(is_quiet, QUIET_SECONDS, "quiet")
 
@@ -251,13 +249,6 @@ class _Run:
             return not client.llen(losses.QUEUE) and not client.hlen(losses.UNACKED)
         finally:
             client.close()
-
-    def _stored(self) -> int:
-        return self._progress().events
-
-    def _forgiven(self, injector: Injector) -> set[Any]:
-        """With receipts a broker's loss is no excuse."""
-        return set() if self.order.receipts else injector.destroyed
 
     def _progress(self) -> progress.Progress:
         with self.db.read() as session:
@@ -291,7 +282,7 @@ class _Run:
                 self.report.verdict = judge(
                     session,
                     journal,
-                    destroyed=self._forgiven(injector),
+                    destroyed=injector.destroyed,
                     poisoned=injector.poisoned,
                     lost_poison=len(injector.destroyed_blobs),
                 )
