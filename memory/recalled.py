@@ -177,7 +177,9 @@ def with_evidence(item: PackItem, said: Mapping[UUID, TurnView], cuts: Cuts) -> 
 
     Of all its turns the few that share most with its text. One whose turns are gone keeps their ids.
     """
-    turns = [said[UUID(one)] for one in item.turn_ids if UUID(one) in said] if item.kind == "episode" else []
+    if item.kind != "episode":
+        return item
+    turns = [said[one] for one in map(UUID, item.turn_ids) if one in said]
     wanted = query_terms(item.text)
     texts = [cut_text(turn.content, cuts.get(turn.event_id, ())).strip() for turn in turns]
     shares = [coverage(wanted, text) for text in texts]

@@ -14,7 +14,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 from uuid import UUID, uuid5
@@ -69,6 +69,21 @@ def mark(tenant_id: UUID, ref: UUID, what: str) -> HotKey:
 def topic(tenant_id: UUID, scope: str, name: str) -> UUID:
     """What stands for a thread or a ticket where a user would stand."""
     return uuid5(tenant_id, f"{scope}:{name}")
+
+
+def marks_of(
+    tenant_id: UUID,
+    users: Iterable[UUID],
+    *,
+    threads: Iterable[str | None] = (),
+    tickets: Iterable[str | None] = (),
+    what: Sequence[str] = (TALK, PROFILE),
+) -> list[HotKey]:
+    """The marks of users and of the threads and tickets among these, each once."""
+    refs = dict.fromkeys(users)
+    refs |= dict.fromkeys(topic(tenant_id, "thread", name) for name in threads if name is not None)
+    refs |= dict.fromkeys(topic(tenant_id, "ticket", name) for name in tickets if name is not None)
+    return [mark(tenant_id, ref, one) for ref in refs for one in what]
 
 
 def seal_key(hash_key: bytes) -> bytes:

@@ -60,7 +60,7 @@ def open_kit(settings: Settings) -> Kit:
         policies=policies_of(settings, space=embedder.name),
         db=Database(settings.database_url),
         index=index,
-        hot=HotCache(settings.redis_url if settings.has_hot_cache else None),
+        hot=HotCache(settings.hot_url),
         model=open_model(_model_config(settings.llm)),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),

@@ -110,10 +110,10 @@ def states(session: Session, sight: Sight) -> list[tuple[str, dict[str, Any], da
         return []
     rows = session.connection().execute(_states(), {"tenant": sight.tenant_id, "keys": list(keys.values())})
     found: list[tuple[str, dict[str, Any], datetime]] = []
-    for scope, key, sealed, updated_at in rows:
-        value = disclose_json(sealed) if keys.get(scope) == key else None
+    for row in rows:
+        value = disclose_json(row.state) if keys.get(row.scope) == row.scope_key else None
         if isinstance(value, dict):
-            found.append((scope, cast("dict[str, Any]", value), updated_at))
+            found.append((row.scope, cast("dict[str, Any]", value), row.updated_at))
     return found
 
 

@@ -50,13 +50,22 @@ def find_asker(session: Session, key: KeyInfo, user_id: str) -> Asker | None:
     rows = session.connection().execute(_asker(), bound).all()
     if not rows:
         return None
-    return Asker(tuple(row[0] for row in rows), tuple(row[1] for row in rows), rows[0][2] or 0.0)
+    offset = rows[0].offset_seconds
+    return Asker(tuple(row.id for row in rows), tuple(row.generation for row in rows), offset or 0.0)
 
 
 def talks(session: Session, users: Sequence[UUID]) -> list[Talk]:
     """The user's sessions that are in a thread or have something undigested."""
     rows = session.connection().execute(_talks(), {"users": users})
-    return [Talk(row[0], row[1], row[2], (row[3] or row[4]) if row[2] else None) for row in rows]
+    return [
+        Talk(
+            id=row.id,
+            thread_id=row.thread_id,
+            undigested_count=row.undigested_count,
+            since=(row.first_undigested_at or row.last_received_at) if row.undigested_count else None,
+        )
+        for row in rows
+    ]
 
 
 def shared_threads(session: Session, tenant_id: UUID, users: Sequence[UUID], threads: Sequence[str]) -> tuple[str, ...]:
@@ -78,7 +87,7 @@ def is_in_thread(session: Session, tenant_id: UUID, users: Sequence[UUID], threa
 @cache
 def _asker() -> Select[Any]:
     named = aliased(User)
-    offset = select(col(ClockOffset.seconds)).where(col(ClockOffset.id) == 1).scalar_subquery()
+    offset = select(col(ClockOffset.seconds)).where(col(ClockOffset.id) == 1).scalar_subquery().label("offset_seconds")
     return (
         pick(User.id, User.generation, offset)
         .join(named, and_(col(named.root_id) == col(User.root_id), col(named.tenant_id) == col(User.tenant_id)))

@@ -22,7 +22,8 @@ from afterturn.masking import mask_json
 from schemas.delivery import EventState
 from schemas.envelopes import enclose_json
 from schemas.tables import StatePatch, User
-from stores import judgements, procedures, sessions, turns, working
+from stores import hot, judgements, procedures, sessions, turns, working
+from stores.hot import HotKey
 from stores.policies import Policies
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
@@ -112,6 +113,17 @@ class Keeping:
                 verdict=event.verdict,
                 now=self.received_at,
             )
+
+    def marks(self) -> list[HotKey]:
+        """What of recall's cache these events make old: the conversations that they belong to."""
+        arrived = self._arrivals.values()
+        return hot.marks_of(
+            self.key.tenant_id,
+            (one.user_ref for one in arrived),
+            threads=[one.thread_id for one in arrived],
+            tickets=[*(one.ticket_id for one in arrived), *self._closed_tickets],
+            what=[hot.TALK],
+        )
 
     def _session_of(self, kept: Kept, user: User) -> Arrivals:
         event = kept.event
