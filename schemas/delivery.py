@@ -155,13 +155,14 @@ class Window(SQLModel, table=True):
 
     __tablename__ = "windows"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
+        Index("ix_windows_user", "user_ref", "state"),
         Index("ix_windows_state_due", "state", "next_try_at"),
         Index("ix_windows_tenant_due", "tenant_id", "state", "next_try_at"),
     )
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID
-    user_ref: UUID = Field(index=True)
+    user_ref: UUID
     session_ref: UUID = Field(index=True)
     state: str = Field(default=WindowState.WAITING, sa_type=String)
     turn_ids: list[str] = Field(sa_type=Json)

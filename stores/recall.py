@@ -33,6 +33,7 @@ from stores.held import Held, chunks, held_words
 from stores.sights import (
     SHOWN,
     Form,
+    aside,
     episodes_in,
     facts_in,
     form,
@@ -257,7 +258,7 @@ def _quotes() -> Select[Any]:
     columns = (Evidence.id, Evidence.event_id, Evidence.quote, Evidence.quote_start, Evidence.at, Evidence.role)
     return pick(*columns).where(
         col(Evidence.id).in_(several("ids")),
-        col(Evidence.tenant_id) == given("tenant"),
+        aside(Evidence.tenant_id) == given("tenant"),
         col(Evidence.write_status).in_(SHOWN),
     )
 

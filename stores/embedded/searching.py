@@ -107,7 +107,8 @@ def _visible(part: Part, query: IndexQuery) -> Mask:
 
 
 def _cosines(part: Part, visible: Mask, query: Vector) -> Listed:
-    vectors = part.vectors.only(np.isin(part.vectors.rids, part.rids[visible]))
+    shown = np.isin(part.vectors.rids, part.rids[visible])
+    vectors = part.vectors if shown.all() else part.vectors.only(shown)
     return vectors.rids, vectors.cosines(query)
 
 
@@ -124,6 +125,10 @@ def _best(listed: Iterable[Listed], limit: int) -> Scores:
         return {}
     rids = np.concatenate([rids for rids, _ in pieces])
     scores = np.concatenate([scores for _, scores in pieces])
+    if len(scores) > limit:
+        # Only what can be among the best is sorted, with all that ties with the last of it.
+        least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        rids, scores = rids[scores >= least], scores[scores >= least]
     order = np.lexsort((rids, -scores))[:limit]
     return dict(zip(rids[order].tolist(), scores[order].tolist(), strict=True))
 
