@@ -10,17 +10,17 @@ from typing import Annotated, Any, cast
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Request
-from pydantic import BaseModel
 
 from afterturn.errors import BadEvent
 from afterturn.events import parse_event
 from afterturn.ids import uuid7
 from afterturn.wire import EventResult, EventsAccepted
 from api.auth import key_with
+from api.fates import EventView, event_view
 from api.problems import RESPONSES, Refusal, reason_text, wanted_language
 from api.state import kit_of
 from schemas.errors import BadInput, NotFound
-from stores import ledger
+from stores.fates import fate
 from stores.kit import Kit
 from stores.tenancy import KeyInfo
 from tasks.ingest import BatchInfo, ingest_events
@@ -45,14 +45,6 @@ _BODY = {
         }
     },
 }
-
-
-class EventView(BaseModel):
-    """Where an event stands: stored, digested, applied, rejected, dead, ... with the reason where there is one."""
-
-    event_id: UUID
-    state: str
-    reason: str | None = None
 
 
 @router.post(
@@ -83,8 +75,9 @@ async def publish(
 
 @router.get("/events/{event_id}", responses=RESPONSES, summary="Where an event stands")
 async def event(request: Request, event_id: UUID, key: Annotated[KeyInfo, Depends(key_with("publish"))]) -> EventView:
-    """The ledger's word on one event of the key's tenant."""
-    return await asyncio.to_thread(_state, await kit_of(request.app), key, event_id)
+    """What became of one event of the key's tenant: its state and reason, its window, what was made of it."""
+    language = wanted_language(request.headers.get("accept-language", ""))
+    return await asyncio.to_thread(_state, await kit_of(request.app), key, event_id, language)
 
 
 def _publish(kit: Kit, key: KeyInfo, body: bytes, idempotency_key: str | None, language: str) -> EventsAccepted:
@@ -145,9 +138,9 @@ def _result(raw: object, receipt: Receipt, language: str) -> EventResult:
     return EventResult(event_id=event_id, status="rejected", code=receipt.code, field=field, reason=reason)
 
 
-def _state(kit: Kit, key: KeyInfo, event_id: UUID) -> EventView:
+def _state(kit: Kit, key: KeyInfo, event_id: UUID, language: str) -> EventView:
     with kit.db.read() as session:
-        known = ledger.look_up(session, key.tenant_id, [event_id]).get(event_id)
-    if known is None:
+        found = fate(session, key.tenant_id, event_id)
+    if found is None:
         raise NotFound
-    return EventView(event_id=event_id, state=known.state, reason=known.reason)
+    return event_view(found, language)

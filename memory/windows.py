@@ -21,8 +21,9 @@ class WindowPolicy:
     """When a session is due and how its windows are tried. Seconds, tokens and counts, all > 0.
 
     `lease_seconds` must exceed the model's deadline and a margin for the write. `max_attempts` bounds tries without an
-    outcome that were the window's own (bugs, lost workers) before it becomes a dead letter. A busy or unreachable model
-    is no fault of the window: it is asked again for `patience_seconds` after the window was cut.
+    outcome that were the window's own (bugs) before it becomes a dead letter, `max_crashes` the processes that died
+    over it alone. A busy or unreachable model is no fault of the window: it is asked again for
+    `patience_seconds` after the window was cut.
     """
 
     idle_seconds: float = 90.0
@@ -30,6 +31,7 @@ class WindowPolicy:
     window_tokens: int = 6000
     lease_seconds: float = 180.0
     max_attempts: int = 8
+    max_crashes: int = 3
     backoff_base_seconds: float = 2.0
     backoff_cap_seconds: float = 600.0
     patience_seconds: float = 21_600.0

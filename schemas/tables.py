@@ -17,12 +17,13 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import ClockOffset, Job, Operation, OutboxRow
+from schemas.operations import Circuit, ClockOffset, Job, Operation, OutboxRow, Reservation
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
 
 __all__ = [
+    "Circuit",
     "ClockOffset",
     "DeadLetter",
     "Draft",
@@ -41,6 +42,7 @@ __all__ = [
     "ProcedureOutcome",
     "ProcedureVersion",
     "Reception",
+    "Reservation",
     "Session",
     "Span",
     "StatePatch",

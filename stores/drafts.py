@@ -35,7 +35,7 @@ def identity_changes(session: Session, user_ref: UUID, *, before: datetime) -> i
     By the time of the words, so that the import of a long history is no flood of changes.
     """
     query = (
-        select(func.count())
+        select(func.count(col(FactDecision.evidence_id).distinct()))
         .select_from(FactDecision)
         .join(Evidence, col(Evidence.id) == col(FactDecision.evidence_id))
         .where(

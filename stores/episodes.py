@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement, or_, update
 from sqlmodel import Session, col, select
 
 from schemas.decisions import EpisodeView, Trend
 from schemas.drafts import Outcome, Sentiment
 from schemas.envelopes import disclose, disclose_json, enclose, enclose_json
-from schemas.tables import Episode, Turn
+from schemas.tables import Episode, Turn, Window
 from stores.sql import insert_once
 
 
@@ -108,6 +108,32 @@ def view(row: Episode) -> EpisodeView:
         ticket_id=row.ticket_id,
         agent_id=row.agent_id,
     )
+
+
+def conclude(session: Session, session_ref: UUID, outcome: Outcome, *, failure_gain: float) -> list[Episode]:
+    """Gives a session's last episode the end that its agent named; answers it if that changed something.
+
+    While turns of the session wait, nothing: the last window takes the word with it. A failure matters by
+    `failure_gain` more.
+    """
+    waits = session.exec(
+        select(Turn.event_id)
+        .outerjoin(Window, col(Window.id) == col(Turn.window_id))
+        .where(Turn.session_ref == session_ref)
+        .where(or_(col(Turn.window_id).is_(None), col(Window.state).in_(("waiting", "answered"))))
+        .limit(1)
+    ).first()
+    last = session.exec(
+        select(Episode)
+        .where(Episode.session_ref == session_ref, col(Episode.deleted_at).is_(None))
+        .order_by(col(Episode.ended_at).desc(), col(Episode.id).desc())
+        .limit(1)
+    ).first()
+    if waits is not None or last is None or last.outcome == outcome:
+        return []
+    gain = failure_gain if outcome == "failure" else 0.0
+    importance = min(1.0, last.importance + gain)
+    return _change(session, [last.id], outcome=outcome, confidence=1.0, importance=importance)
 
 
 def touch(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Episode]:

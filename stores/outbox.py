@@ -106,6 +106,16 @@ def postpone(session: Session, row: OutboxRow, *, delay_seconds: float, error_co
     return _changed(session, later) > 0
 
 
+def due(session: Session, *, limit: int) -> int:
+    """How many rows could be claimed now, counted up to `limit`: the table itself may be long."""
+    now = database_now(session)
+    is_free = or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now)
+    # The order is there for the planner: without it a table of which nothing is due is read to its end.
+    some = select(col(OutboxRow.id)).where(col(OutboxRow.next_try_at) <= now, is_free)
+    first = some.order_by(col(OutboxRow.next_try_at), col(OutboxRow.id)).limit(limit).subquery()
+    return session.connection().execute(select(func.count()).select_from(first)).scalar_one()
+
+
 def counts(session: Session) -> OutboxCounts:
     """How much is owed, leased right now, and waiting after a failure."""
     now = database_now(session)

@@ -34,6 +34,7 @@ class LlmSettings(Area):
 
     `structured` and `max_tokens_param` say how the server wants answers asked for; auto finds out by trying.
     Units: timeout_seconds bounds one request; daily_tokens bounds one tenant (0: no bound).
+    After circuit_failures in a row, of all workers together, nobody asks the model for circuit_rest_seconds and longer.
     """
 
     base_url: str | None = None
@@ -48,6 +49,8 @@ class LlmSettings(Area):
     timeout_seconds: Seconds = 60
     connect_seconds: Seconds = 5
     daily_tokens: Annotated[int, Field(ge=0)] = 0
+    circuit_failures: Annotated[int, Field(ge=1, le=1_000)] = 5
+    circuit_rest_seconds: Seconds = 15
 
     @property
     def is_offline(self) -> bool:
@@ -85,6 +88,7 @@ class WindowSettings(Area):
     tokens: Annotated[int, Field(ge=100, le=200_000)] = 6_000
     context_turns: Annotated[int, Field(ge=0, le=20)] = 2
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 6
+    max_crashes: Annotated[int, Field(ge=1, le=100)] = 3
     write_margin_seconds: Seconds = 30
 
 

@@ -220,6 +220,11 @@ def as_environment(settings: Settings) -> dict[str, str]:
     return found
 
 
+def environment_with(settings: Settings) -> dict[str, str]:
+    """This process's environment, with these settings: for a child that works for the same service."""
+    return {**os.environ, **as_environment(settings)}
+
+
 def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
     """AFTERTURN_* names that are set and that nothing reads: likely typing errors."""
     known = {name for name, _ in variables()}

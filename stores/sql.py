@@ -180,6 +180,15 @@ def insert_once(
     return [tuple(row) for row in found.all()]
 
 
+def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:
+    """`insert_once` for whoever need not know which rows those were: one statement for all, at half its price."""
+    if not rows:
+        return
+    target = _table(table)
+    keys = [column.name for column in target.primary_key.columns]
+    session.connection().execute(_insert(session, target).on_conflict_do_nothing(), _sorted(rows, target, keys))
+
+
 def upsert(
     session: Session,
     table: type[SQLModel],
@@ -206,12 +215,18 @@ def upsert(
     session.connection().execute(statement.on_conflict_do_update(index_elements=list(key), set_=changes), ordered)
 
 
-def upgrade(settings: HasDatabaseUrl | str) -> None:
-    """Brings the database to the newest revision. Repeat: harmless, also from several processes at once."""
-    from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
+def upgrade(settings: HasDatabaseUrl | str, revision: str = "head") -> tuple[str | None, str | None]:
+    """Brings the database to the newest revision, or to a given one; answers the revisions before and after.
 
-    with _migrating(settings) as (config, _):
-        command.upgrade(config, "head")
+    None stands for an empty database. Repeat: harmless, also from several processes at once.
+    """
+    from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
+    from alembic.migration import MigrationContext  # noqa: PLC0415
+
+    with _migrating(settings) as (config, connection):
+        before = MigrationContext.configure(connection).get_current_revision()
+        command.upgrade(config, revision)
+        return before, MigrationContext.configure(connection).get_current_revision()
 
 
 def current_revision(settings: HasDatabaseUrl | str) -> str | None:

@@ -13,7 +13,7 @@ from memory.turns import TurnView
 from memory.windows import TurnSize, in_order
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import Observation, Turn
-from stores.sql import insert_once
+from stores.sql import insert_new
 
 _IDS_PER_QUERY = 500
 
@@ -27,8 +27,8 @@ class Neighbours(NamedTuple):
 
 def add(session: Session, rows: Sequence[Mapping[str, Any]], observations: Sequence[Mapping[str, Any]] = ()) -> None:
     """Keeps new turns, undigested, and their tools' payloads. Repeat: a turn that is there stays as it is."""
-    insert_once(session, Turn, rows)
-    insert_once(session, Observation, observations)
+    insert_new(session, Turn, rows)
+    insert_new(session, Observation, observations)
 
 
 def views(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[TurnView]:

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from sqlmodel import Session
 
-from llm.failures import ENDPOINT_CODES
 from memory.moments import pooled
 from memory.windows import backoff
 from schemas.errors import BadAnswer, ServiceError, Transient
@@ -28,6 +27,7 @@ BATCH = 64
 #: Beside the embedder's own time: reading, and writing twice.
 MARGIN_SECONDS = 60.0
 _TEXTS_PER_RECORD = 3
+_PROBE = "hello"
 
 
 @dataclass(slots=True)
@@ -144,18 +144,32 @@ def _vectors(kit: Kit, present: Sequence[Projected]) -> list[Vector | None]:
 
 
 def _embedded(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
-    """The vectors of texts; halves of a refused batch are asked for apart, down to the text that is at fault."""
+    """The vectors of texts; None for those that the embedder refuses while it takes others.
+
+    Raises: ModelBusy; BadAnswer when it takes none, for then it is set up wrong and no text is at fault.
+    """
     try:
         return list(kit.embedder.embed(texts))
     except BadAnswer as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()
-        if exc.code in ENDPOINT_CODES - {"bad_request"}:
-            raise
-        if len(texts) == 1:
-            logger.warning("embedder takes a text never code=%s", exc.code)
-            return [None]
-    half = len(texts) // 2
-    return [*_embedded(kit, texts[:half]), *_embedded(kit, texts[half:])]
+    kit.embedder.embed([_PROBE])
+    return _taken(kit, texts)
+
+
+def _taken(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
+    """Halves of a refused batch, asked for apart, down to the texts at fault."""
+    if len(texts) > 1:
+        half = len(texts) // 2
+        return [vector for part in (texts[:half], texts[half:]) for vector in _part(kit, part)]
+    logger.warning("embedder refuses a text chars=%d", len(texts[0]))
+    return [None]
+
+
+def _part(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
+    try:
+        return list(kit.embedder.embed(texts))
+    except BadAnswer:
+        return _taken(kit, texts)
 
 
 def _leaning(item: Projected, by_text: Mapping[str, Vector | None]) -> Vector | None:

@@ -98,13 +98,14 @@ def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False, answer: A
         told = of_batch(sender, "stored" if exc.code in _NEWER else "dead", exc.code)
         return _unread(kit, name, blob, exc.code, lambda: answer(sender, told))
     info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
+    if redelivered:
+        # It opened; from here on each event answers for itself, and none takes the batch's other events with it.
+        kit.db.write(lambda session: dead.end_attempt(session, [name]))
     try:
         receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
     except Forbidden as exc:
         answer(sender, of_batch(sender, "rejected", exc.code))
         raise
-    if redelivered:
-        kit.db.write(lambda session: dead.end_attempt(session, [name]))
     answer(sender, of_events(sender, receipts))
     return receipts
 
@@ -252,19 +253,24 @@ def _verdict(one: Judged, known: dict[UUID, Known], seen: dict[UUID, str]) -> Re
     return Receipt(event_id=event_id, state="rejected", code="id_conflict", field="event_id")
 
 
-def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
-    parked = {
+def _with_its_key(key: KeyInfo, one: Unread, batch: BatchInfo) -> bytes:
+    """The event with all that it takes to take it in again."""
+    held = {
         "key_id": key.key_id,
         "producer": batch.producer,
         "clock_offset_ms": batch.clock_offset_ms,
         "event": disclose_json(one.payload),
     }
+    return enclose_json(held)
+
+
+def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
     dead.put(
         session,
         kind=dead.PARKED,
         key=f"{key.tenant_id}:{one.event_id}",
         error_code=f"event_v{one.version}",
-        payload=enclose_json(parked),
+        payload=_with_its_key(key, one, batch),
         tenant_id=key.tenant_id,
     )
 
@@ -293,7 +299,7 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
             kind=dead.EVENT,
             key=f"{key.tenant_id}:{letter.event_id or letter.content_hash}",
             error_code=code,
-            payload=letter.payload,
+            payload=_with_its_key(key, letter, info),
             tenant_id=key.tenant_id,
         )
         ledger.count(session, key.tenant_id, received_at, {info.producer: Tally(dead=1)})

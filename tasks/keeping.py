@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 from sqlmodel import Session
@@ -19,10 +20,12 @@ from afterturn.events import (
 )
 from afterturn.ids import uuid7
 from afterturn.masking import mask_json
+from memory.episodes import EpisodePolicy
 from schemas.delivery import EventState
+from schemas.drafts import Outcome
 from schemas.envelopes import enclose_json
 from schemas.tables import StatePatch, User
-from stores import hot, judgements, procedures, sessions, turns, working
+from stores import episodes, hot, judgements, procedures, sessions, turns, upkeep, working
 from stores.hot import HotKey
 from stores.policies import Policies
 from stores.sessions import Arrivals
@@ -98,6 +101,7 @@ class Keeping:
         for arrivals in self._arrivals.values():
             if arrivals.ended_at is not None:
                 working.checkpoint(self.session, self.key.tenant_id, arrivals.session_ref, arrivals.ended_at)
+                self._conclude(arrivals)
         for ticket_id, at in sorted(self._closed_tickets.items()):
             working.end_ticket(self.session, self.key.tenant_id, ticket_id, at)
         for event, placed, user_ref, session_ref in self._outcomes:
@@ -124,6 +128,15 @@ class Keeping:
             tickets=[*(one.ticket_id for one in arrived), *self._closed_tickets],
             what=[hot.TALK],
         )
+
+    def _conclude(self, arrivals: Arrivals) -> None:
+        """An end that comes after the last window was digested still decides how its episode ended."""
+        if arrivals.outcome not in ("success", "failure"):
+            return
+        gain = EpisodePolicy().failure
+        outcome = cast("Outcome", arrivals.outcome)
+        changed = episodes.conclude(self.session, arrivals.session_ref, outcome, failure_gain=gain)
+        upkeep.owe(self.session, "episode", changed)
 
     def _session_of(self, kept: Kept, user: User) -> Arrivals:
         event = kept.event

@@ -49,9 +49,14 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 class Broker:
-    """A server that can be stopped, frozen, filled and started again on the same port and folder."""
+    """A server that can be stopped, frozen, filled and started again on the same port and folder.
 
-    def __init__(self) -> None:
+    `remembers`: it writes a log. `binary`: default, what `server_binary` finds.
+    """
+
+    def __init__(self, *, remembers: bool = True, binary: str | None = None) -> None:
+        self._binary = binary or server_binary()
+        self._appends = "yes" if remembers else "no"
         self.folder = Path(tempfile.mkdtemp(prefix="at-"))
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
@@ -62,10 +67,10 @@ class Broker:
     def start(self) -> None:
         self.process = subprocess.Popen(
             [
-                server_binary(),
+                self._binary,
                 *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""),
                 *("--unixsocket", str(self.folder / "s.sock")),
-                *("--appendonly", "yes", "--maxmemory-policy", "noeviction"),
+                *("--appendonly", self._appends, "--maxmemory-policy", "noeviction"),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -131,7 +131,7 @@ assert all(os.waitpid(child, 0)[1] == 0 for child in children)
 def test_the_thread_imports_nothing_that_a_fork_would_not_wait_for(broker: Broker, credential: Credential) -> None:
     """Found as one hang in twelve: a child inherited the lock of a module that the thread was just importing."""
     script = """
-import afterturn.link, afterturn.outgoing
+import afterturn.answers, afterturn.link, afterturn.outgoing
 afterturn.link.Link("redis://127.0.0.1:1")
 before = set(sys.modules)
 pub.turn('u', 's', 'user', '密码是abc123', tz='Asia/Shanghai')

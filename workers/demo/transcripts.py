@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, cast
 
 from schemas.errors import Permanent
-
-MAX_BYTES = 512 * 1024 * 1024
 
 
 class BadFile(Permanent):
@@ -26,9 +23,10 @@ class BadFile(Permanent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One turn of a file. `label` is the file's own name for it; `at` is aware."""
+    """One turn of a file. `label` is the file's own name for it, `place` where it stands; `at` is aware."""
 
     label: str
+    place: str
     user: str
     session: str
     role: str
@@ -75,6 +73,9 @@ def read_json(raw: str, place: str, *, first_line: int = 1) -> Any:
         raise BadFile(
             f"{place}, line {first_line + exc.lineno - 1}, column {exc.colno}", f"not JSON ({exc.msg})"
         ) from None
+    except ValueError:
+        # The one other thing that the decoder refuses: a number with thousands of digits.
+        raise BadFile(f"{place}, line {first_line}" if first_line > 1 else place, "a number is too long") from None
     except RecursionError:
         raise BadFile(place, "nested too deeply") from None
 
@@ -108,38 +109,3 @@ def kind_of(value: object) -> str:
         return "null"
     names = {"dict": "an object", "list": "a list", "str": "text", "bool": "true or false"}
     return names.get(type(value).__name__, "a number")
-
-
-def read(path: Path) -> Transcript:
-    """Any of the three kinds of file, told apart by what they hold. Raises BadFile; never answers a part."""
-    from workers.demo import chatgpt, jsonlines, locomo  # noqa: PLC0415 - the readers use the names above
-
-    raw = _raw(path)
-    place = path.name
-    head = raw.lstrip()
-    if not head:
-        raise BadFile(place, "the file is empty")
-    if path.suffix in {".jsonl", ".ndjson"} or (head[0] == "{" and jsonlines.looks_like(head)):
-        return jsonlines.transcript(raw, place)
-    value = read_json(raw, place)
-    kind = kind_of(value)
-    if kind == "a list":
-        return chatgpt.transcript(rows(value, place), place)
-    if kind == "an object":
-        return locomo.transcript(table(value, place), place)
-    raise BadFile(place, f"expected a conversation, found {kind}")
-
-
-def _raw(path: Path) -> str:
-    if not path.exists():
-        raise BadFile(path.name, "there is no such file")
-    if not path.is_file():
-        raise BadFile(path.name, "is not a file")
-    if path.stat().st_size > MAX_BYTES:
-        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB")
-    data = path.read_bytes()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = data[: exc.start].count(b"\n") + 1
-        raise BadFile(f"{path.name}, line {line}", "not UTF-8") from None

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from afterturn.credentials import Credential, generate_credential, parse_credential
 from afterturn.errors import AfterturnError, BadCredential, BadEvent, BadSetting, NotReachable, Refused
-from afterturn.outlet import Stats
 from afterturn.publisher import Publisher
 from afterturn.recall import arecall, recall
+from afterturn.stats import Stats
 
 if TYPE_CHECKING:
     from afterturn.wire import EvidenceRef, Lag, Pack, PackItem, ToConfirm

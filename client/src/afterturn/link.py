@@ -1,4 +1,4 @@
-"""The way to the broker: redis-py with short time-outs. Loaded by the sender's thread alone.
+"""The way to the broker and back: redis-py with short time-outs. Loaded by the sender's thread alone.
 
 Not through kombu: its lazily computed properties hold locks of their classes, and a child that was forked meanwhile
 waits for such a lock for ever (measured: one fork in a hundred). The element and its key are kombu's all the same.
@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import email.parser
 import encodings.idna
+import secrets
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
+from redis.exceptions import NoPermissionError, OutOfMemoryError
 from redis.retry import Retry
 
 from afterturn.envelope import KEY_PREFIX, QUEUE, wrap
 from afterturn.ids import uuid7_text
 from afterturn.outgoing import Message
+from afterturn.receipts import EPOCH_KEY
+from afterturn.sender import FULL_ANSWER
 
 LOADED_EARLY = (email.parser, encodings.idna)
 """Loaded by the first connection otherwise: outside the import lock, where a fork does not wait."""
@@ -27,10 +34,26 @@ CLOCK_SECONDS = 60.0
 _KEY = f"{KEY_PREFIX}{QUEUE}"
 
 
-class Link:
-    """One connection, of one thread. Every failure comes out as it is: the sender closes the link and waits."""
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the broker said. None: this key may not ask. An epoch of "" means that it has none."""
 
-    def __init__(self, url: str) -> None:
+    receipts: list[bytes] | None
+    epoch: str | None
+    queue_length: int | None
+
+
+class Link:
+    """One connection, of one thread. Every failure comes out as it is: the sender closes the link and waits.
+
+    redis-py renews a connection that was closed meanwhile without a word; `on_connect` is told of every one.
+    """
+
+    def __init__(self, url: str, on_connect: Callable[[], None] = lambda: None) -> None:
+        def connected(connection: redis.Connection) -> None:
+            connection.on_connect()
+            on_connect()
+
         self._client = redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
             redis_url(url),
             socket_timeout=SOCKET_SECONDS,
@@ -38,6 +61,7 @@ class Link:
             # Pauses are the sender's: redis-py's own take three seconds to say that a connection was refused.
             retry=Retry(NoBackoff(), 0),
             max_connections=1,
+            redis_connect_func=connected,
         )
         self._clock_offset_ms: int | None = None
         self._clock_read_at = 0.0
@@ -45,6 +69,32 @@ class Link:
     def push(self, message: Message) -> None:
         """Puts the message in the queue. Raises: whatever the broker or the network did."""
         self._client.lpush(_KEY, wrap(message.blob, str(message.message_id), uuid7_text()))
+
+    def epoch(self) -> str | None:
+        """The broker's epoch, given to it now if it has none. As in `Heard`."""
+        _, epoch = self._ask(("SET", EPOCH_KEY, secrets.token_hex(16), "NX"), ("GET", EPOCH_KEY))
+        return _text(epoch)
+
+    def hear(self, receipts_key: str) -> Heard:
+        """Takes the receipts that have come, and looks at the broker, in one round trip."""
+        receipts, epoch, length = self._ask(("LPOP", receipts_key, FULL_ANSWER), ("GET", EPOCH_KEY), ("LLEN", _KEY))
+        return Heard(
+            None if isinstance(receipts, Exception) else cast("list[bytes]", receipts or []),
+            _text(epoch),
+            length if isinstance(length, int) else None,
+        )
+
+    def _ask(self, *commands: tuple[str | int, ...]) -> list[object]:
+        """The answers to commands sent as one, refusals among them. Raises: when the broker cannot be asked."""
+        line = self._client.pipeline(transaction=False)  # pyright: ignore[reportUnknownMemberType] - an untyped argument
+        for command in commands:
+            line.execute_command(*command)  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
+        answers = cast("list[object]", line.execute(raise_on_error=False))
+        for answer in answers:
+            # NOPERM and the like say something about this key; anything else is the broker's trouble.
+            if isinstance(answer, Exception) and not _is_refusal(answer):
+                raise answer
+        return answers
 
     def clock_offset_ms(self) -> int | None:
         """How far this machine's clock is ahead of the broker's, read once a minute; None where that is not allowed."""
@@ -65,6 +115,17 @@ class Link:
     def close(self) -> None:
         """Lets the connection go. Repeat: harmless."""
         self._client.close()
+
+
+def _is_refusal(answer: Exception) -> bool:
+    """Whether an answer refuses this one command: not allowed, not known, or no memory left for it."""
+    return isinstance(answer, NoPermissionError | OutOfMemoryError) or "wrong number of arguments" in str(answer)
+
+
+def _text(answer: object) -> str | None:
+    if isinstance(answer, bytes):
+        return answer.decode("ascii", "replace")
+    return "" if answer is None else None
 
 
 def redis_url(url: str) -> str:

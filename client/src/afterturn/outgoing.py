@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 from afterturn.batches import encode_rows
@@ -18,6 +19,23 @@ _MASKED_FIELDS = frozenset({"name", "tool", "what", "reason", "patch", "correcti
 """Fields beside the content in which people, models and tools write freely. Ids stay as they are."""
 
 
+class Source(Protocol):
+    """Where a message's events lie on disk until their receipt."""
+
+    def settle(self, first_seq: int, last_seq: int) -> None:
+        """Events from one number to another, both included, need no more keeping."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Events for one message, in order. Those of a dead process keep their `producer`; None: this one's."""
+
+    rows: Sequence[Row]
+    source: Source | None = None
+    producer: UUID | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A sealed batch. Sent again, it is this very blob."""
@@ -25,6 +43,15 @@ class Message:
     message_id: UUID
     blob: str
     event_count: int
+    first_seq: int
+    last_seq: int
+    source: Source | None = None
+    is_adopted: bool = False
+
+    def settle(self) -> None:
+        """Nothing has to keep its events any more."""
+        if self.source is not None:
+            self.source.settle(self.first_seq, self.last_seq)
 
 
 class Packer:
@@ -32,21 +59,30 @@ class Packer:
 
     def __init__(self, credential: Credential, producer: UUID) -> None:
         self._sealer = Sealer(credential.key_id, seal_key(credential.secret), producer)
-        self._same: dict[str, object] = {"v": 1, "producer": str(producer)}
+        self._producer = producer
         self.masked = 0
 
-    def pack(self, rows: Sequence[Row], clock_offset_ms: int | None) -> Message:
+    def pack(self, parcel: Parcel, clock_offset_ms: int | None) -> Message:
         """The message of these events. Raises: ValueError when one of them cannot be encoded."""
+        rows = parcel.rows
         extra_names = list(dict.fromkeys(name for row in rows if row[-1] for name in row[-1]))
         payload = encode_rows(
             (*ROW_FIELDS, *extra_names),
             [self._cells(row, extra_names) for row in rows],
-            same=self._same,
+            same={"v": 1, "producer": str(parcel.producer or self._producer)},
             sent_us=time.time_ns() // 1000,
             clock_offset_ms=clock_offset_ms,
         )
         message_id = uuid7()
-        return Message(message_id, self._sealer.seal(message_id, payload), len(rows))
+        return Message(
+            message_id,
+            self._sealer.seal(message_id, payload),
+            len(rows),
+            rows[0][7],
+            rows[-1][7],
+            parcel.source,
+            parcel.producer is not None,
+        )
 
     def _cells(self, row: Row, extra_names: Sequence[str]) -> list[object]:
         cells: list[object] = list(row[:-1])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
-from dataclasses import dataclass
+from pathlib import Path
 from sys import getsizeof
 from typing import TYPE_CHECKING, Literal, Self
 from uuid import UUID
@@ -17,33 +18,22 @@ from afterturn.credentials import find_credential
 from afterturn.errors import BadEvent, BadSetting
 from afterturn.ids import uuid7, uuid7_text
 from afterturn.limits import id_fault, time_fault
-from afterturn.sender import Sender
+from afterturn.sender import Sender, import_lock
+from afterturn.stats import Stats, stats_of
 from afterturn.times import microseconds, offset_minutes
 
 if TYPE_CHECKING:
+    from afterturn.durability import Spooling
     from afterturn.masking import Json
+    from afterturn.receipts import OnReject
 
 _SCHEMES = ("redis://", "rediss://", "redis+socket://")
 _ROW_BYTES = 1024
 _CLOSE_SECONDS = 5.0
+_RECEIPT_SECONDS = 1.0
+_SPOOL_BYTES = 256 * 1024 * 1024
 
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What became of this process's events so far: accepted = sent + failed + waiting. `refused` were never accepted.
-
-    `failures` counts attempts to reach the broker that did not work; `last_error` is the class of the present one.
-    """
-
-    accepted: int
-    refused: int
-    sent: int
-    failed: int
-    waiting: int
-    messages: int
-    masked: int
-    failures: int
-    last_error: str | None
+log = logging.getLogger("afterturn")
 
 
 class Outlet:
@@ -53,17 +43,20 @@ class Outlet:
         self,
         key: str | None = None,
         url: str | None = None,
-        durability: Literal["memory"] = "memory",
+        durability: Literal["memory", "spool"] = "memory",
         *,
         agent: str | None = None,
         max_events: int = 100_000,
         max_bytes: int = 64 * 1024 * 1024,
         exit_seconds: float = _CLOSE_SECONDS,
+        on_reject: OnReject | None = None,
+        spool: str | os.PathLike[str] | None = None,
+        spool_bytes: int = _SPOOL_BYTES,
     ) -> None:
         self._credential = find_credential(key)
         self._url = _broker_url(url)
-        if durability != "memory":
-            msg = 'durability: only "memory" exists in this version'
+        if durability not in ("memory", "spool"):
+            msg = 'durability: must be "memory" or "spool"'
             raise BadSetting(msg)
         if agent is not None:
             require("agent", agent, id_fault)
@@ -71,15 +64,60 @@ class Outlet:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._exit_seconds = exit_seconds
-        self._buffer = Buffer(max_events=max_events, max_bytes=max_bytes)
+        self._on_reject = on_reject
+        self._durability = durability
+        self._spool_folder = spool
+        self._spool_bytes = spool_bytes
+        self._spooling: Spooling | None = None
         self._sender: Sender | None = None
+        self._producer = uuid7()
+        with import_lock:
+            self._buffer = self._new_buffer()
+        if self._spooling is not None:
+            try:
+                self._spooling.spool.open()
+            except OSError as exc:
+                msg = f"spool: the folder cannot be used ({exc.strerror})"
+                raise BadSetting(msg) from None
         lifetime.begin(self)
         self._start()
 
-    def flush(self, timeout: float = 2.0) -> bool:
-        """Whether everything published so far is in the broker, waiting at most `timeout` seconds for it."""
+    def _new_buffer(self) -> Buffer:
+        """An empty buffer for this process; under durability "spool" it needs opening before it takes anything.
+
+        The import lock is held: by the constructor, and by a fork.
+        """
+        if self._durability == "memory":
+            return Buffer(max_events=self._max_events, max_bytes=self._max_bytes)
+        try:
+            from afterturn import durability  # noqa: PLC0415 - 100 ms of imports, for those who chose this
+        except ImportError as exc:
+            msg = f"durability: no spool on this system (no {exc.name})"
+            raise BadSetting(msg) from None
+        if self._spool_bytes < durability.SMALLEST_SPOOL_BYTES:
+            msg = f"spool_bytes: at least {durability.SMALLEST_SPOOL_BYTES}"
+            raise BadSetting(msg)
+        folder = durability.default_folder() if self._spool_folder is None else Path(self._spool_folder).absolute()
+        self._spooling = durability.spooling(
+            folder,
+            self._credential,
+            self._producer,
+            max_events=self._max_events,
+            max_bytes=self._max_bytes,
+            spool_bytes=self._spool_bytes,
+        )
+        return self._spooling.buffer
+
+    def flush(self, timeout: float = 2.0, *, receipts: bool = False) -> bool:
+        """Whether everything published so far is in the broker, waiting at most `timeout` seconds for it.
+
+        receipts: waits for more, the workers' word on every event. Where this key may not fetch receipts, the broker
+        has to do.
+        """
         if self._sender is not None:
-            self._sender.hasten(timeout)
+            self._sender.hasten(timeout, receipts=receipts)
+        if receipts:
+            return self._buffer.wait_until_released(timeout)
         return self._buffer.wait_until_empty(timeout)
 
     def close(self, timeout: float = _CLOSE_SECONDS) -> bool:
@@ -90,26 +128,19 @@ class Outlet:
         lifetime.end(self)
         if self._sender is None:
             self._buffer.close()
+            if self._spooling is not None:
+                self._spooling.close()
             return not self._buffer.held
-        self._sender.stop()
+        # What a spool holds without a receipt, the next process sends again: a second's wait spares it most of that.
+        self._sender.stop(0.0 if self._spooling is None else min(timeout, _RECEIPT_SECONDS))
         self._sender.thread.join(timeout)
+        if self._spooling is not None:
+            self._spooling.close()
         return not self._buffer.held
 
     def stats(self) -> Stats:
         """Counts of this process; a forked child counts from zero."""
-        with self._buffer.lock:
-            sender = self._sender
-            return Stats(
-                accepted=self._buffer.accepted,
-                refused=self._buffer.refused,
-                sent=sender.sent if sender else 0,
-                failed=sender.failed if sender else 0,
-                waiting=self._buffer.held,
-                messages=sender.messages if sender else 0,
-                masked=sender.masked if sender else 0,
-                failures=sender.failures if sender else 0,
-                last_error=sender.last_error if sender else None,
-            )
+        return stats_of(self._buffer, self._sender, self._spooling)
 
     def __enter__(self) -> Self:
         return self
@@ -169,7 +200,19 @@ class Outlet:
         with self._buffer.lock:
             if self._sender is not None or self._buffer.closed:
                 return
-            sender = Sender(self._buffer, self._credential, self._url, uuid7())
+            if self._spooling is not None and not self._spooling.spool.is_open:  # A forked child's first word.
+                try:
+                    self._spooling.spool.open()
+                except OSError as exc:
+                    log.error("spool cannot be used, events are refused: error=%s", exc.strerror)
+            sender = Sender(
+                self._buffer,
+                self._credential,
+                self._url,
+                self._producer,
+                on_reject=self._on_reject,
+                orphans=None if self._spooling is None else self._spooling.takeover,
+            )
             try:
                 sender.thread.start()
             except RuntimeError:  # The process is ending, or is out of threads: the events wait, and are counted.
@@ -177,11 +220,15 @@ class Outlet:
             self._sender = sender
 
     def hold(self) -> None:
-        """Before a fork: nobody is inside the buffer."""
+        """Before a fork: nobody is inside the buffer, or at the spool's files."""
         self._buffer.lock.acquire()
+        if self._spooling is not None:
+            self._spooling.hold()
 
     def resume(self) -> None:
         """After a fork, in the parent."""
+        if self._spooling is not None:
+            self._spooling.resume()
         self._buffer.lock.release()
 
     def restart(self) -> None:
@@ -189,7 +236,10 @@ class Outlet:
 
         The thread starts with the first call: most children exec or never publish.
         """
-        self._buffer = Buffer(max_events=self._max_events, max_bytes=self._max_bytes)
+        if self._spooling is not None:
+            self._spooling.abandon()
+        self._producer = uuid7()
+        self._buffer = self._new_buffer()
         self._sender = None
 
     def finish(self) -> None:
@@ -200,7 +250,8 @@ class Outlet:
         left = self._buffer.held
         if left:
             error = self.stats().last_error or "no time"
-            sys.stderr.write(f"afterturn: {left} events were not delivered before the process ended ({error})\n")
+            what = "were not delivered" if self._spooling is None else "wait in the spool, not delivered"
+            sys.stderr.write(f"afterturn: {left} events {what} before the process ended ({error})\n")
 
 
 def _broker_url(url: str | None) -> str:

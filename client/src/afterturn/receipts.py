@@ -62,6 +62,11 @@ class BatchReceipt:
     runs: tuple[tuple[State, int], ...]
     faults: tuple[Fault, ...] = ()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the batch ended as one, its events unseen."""
+        return any(number == WHOLE for _, number in self.runs)
+
     def count(self, state: State, event_count: int) -> int:
         """How many of the batch's `event_count` events ended so."""
         return sum(number or event_count for name, number in self.runs if name == state)

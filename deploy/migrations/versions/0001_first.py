@@ -234,7 +234,7 @@ def _work() -> None:
     op.create_index("ix_windows_session_ref", "windows", ["session_ref"])
     op.create_index("ix_windows_state_due", "windows", ["state", "next_try_at"])
     op.create_index("ix_windows_tenant_due", "windows", ["tenant_id", "state", "next_try_at"])
-    op.create_index("ix_windows_user", "windows", ["user_ref", "state"])
+    op.create_index("ix_windows_user_ref", "windows", ["user_ref"])
     op.create_table(
         "dead_letters",
         _uuid("id"),
@@ -313,7 +313,7 @@ def _evidence() -> None:
     )
     op.create_index("ix_evidence_event_id", "evidence", ["event_id"])
     op.create_index("ix_evidence_slot", "evidence", ["tenant_id", "slot_hash"])
-    op.create_index("ix_evidence_user", "evidence", ["user_ref", "write_status"])
+    op.create_index("ix_evidence_user_ref", "evidence", ["user_ref"])
     op.create_index("ix_evidence_window_id", "evidence", ["window_id"])
     op.create_table(
         "spans",
@@ -381,7 +381,6 @@ def _facts() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_facts_expires", "facts", ["expires_at"])
-    op.create_index("ix_facts_scope", "facts", ["tenant_id", "scope", "scope_key", "superseded_at"])
     op.create_index("ix_facts_slot", "facts", ["tenant_id", "slot_hash"])
     op.create_index("ix_facts_user", "facts", ["tenant_id", "user_ref", "superseded_at"])
     op.create_table(

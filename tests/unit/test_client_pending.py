@@ -1,0 +1,151 @@
+"""When a batch counts as lost, and when a broker is tried again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afterturn.breaker import LONGEST_PAUSE_SECONDS, Breaker
+from afterturn.outgoing import Message
+from afterturn.pending import Pending, ResendPolicy
+
+
+def message(number: int) -> Message:
+    return Message(UUID(int=number), f"blob {number}", 10, 10 * number, 10 * number + 9)
+
+
+def resend(pending: Pending, now: float) -> list[int]:
+    """Sends all that is lost again; answers their numbers in order."""
+    sent: list[int] = []
+    while (one := pending.next_lost()) is not None:
+        sent.append(one.message_id.int)
+        pending.sent_again(now)
+    return sent
+
+
+def filled(*sent_at: float) -> Pending:
+    pending = Pending()
+    for number, at in enumerate(sent_at):
+        pending.add(message(number), at)
+    return pending
+
+
+def test_a_broker_that_forgot_gets_everything_again_in_order() -> None:
+    pending = filled(1, 2, 3)
+    pending.settle(UUID(int=1), 4)
+
+    pending.lose_all()
+    pending.lose_all()
+
+    assert resend(pending, 5) == [0, 2]
+    assert resend(pending, 5) == []
+    assert len(pending) == 2
+
+
+def test_a_broker_that_remembers_gets_the_last_two_seconds_again() -> None:
+    pending = filled(10, 97.9, 98.0, 99.5, 101.5)
+
+    pending.lose_tail(100, 101)
+
+    assert resend(pending, 101) == [2, 3]
+
+
+def test_a_receipt_that_comes_before_the_resend_spares_it() -> None:
+    pending = filled(1, 2)
+    pending.lose_all()
+
+    assert pending.settle(UUID(int=0), 3) == message(0)
+    assert pending.settle(UUID(int=0), 3) is None
+    assert resend(pending, 4) == [1]
+
+
+def test_silence_is_a_loss_after_a_minute_and_then_ever_later() -> None:
+    pending = filled(0)
+    sent_at: list[int] = []
+    for now in range(0, 4000, 5):
+        pending.lose_silent(now, 0)
+        if resend(pending, now):
+            sent_at.append(now)
+
+    assert [later - earlier for earlier, later in zip([0, *sent_at], sent_at, strict=False)] == [
+        *(60, 120, 240, 480),
+        *[600] * 5,
+    ]
+
+
+def test_a_long_queue_explains_any_silence() -> None:
+    pending = filled(0)
+
+    pending.lose_silent(500, 101)
+    assert resend(pending, 500) == []
+    pending.lose_silent(506, 100)
+    assert resend(pending, 506) == [0]
+    pending.lose_silent(2000, None)
+    assert resend(pending, 2000) == [0]
+
+
+def test_patience_grows_with_the_lag_that_others_had() -> None:
+    pending = filled(0, 0)
+    pending.settle(UUID(int=0), 300)
+
+    assert pending.lag_seconds == 300
+    pending.lose_silent(899, 0)
+    assert resend(pending, 899) == []
+    pending.lose_silent(905, 0)
+    assert resend(pending, 905) == [1]
+
+
+def test_a_resent_message_says_nothing_about_the_lag() -> None:
+    pending = filled(0)
+    pending.lose_all()
+    resend(pending, 100)
+
+    pending.settle(UUID(int=0), 101)
+
+    assert pending.lag_seconds == 0
+
+
+def test_what_is_done_ends_at_the_oldest_that_waits() -> None:
+    pending = filled(0, 0, 0)
+
+    pending.settle(UUID(int=1), 1)
+    assert pending.done_until(30) == 0
+    pending.settle(UUID(int=0), 1)
+    assert pending.done_until(30) == 20
+    pending.settle(UUID(int=2), 1)
+    assert pending.done_until(30) == 30
+
+
+@given(st.integers(1, 1000), st.floats(0, 10_000))
+def test_patience_never_shrinks_and_has_a_bound(tries: int, lag: float) -> None:
+    pending = Pending(ResendPolicy())
+    pending.lag_seconds = lag
+
+    assert 60 <= pending.patience(tries) <= max(600, 3 * lag)
+    assert pending.patience(tries) <= pending.patience(tries + 1)
+
+
+def test_a_breaker_opens_at_the_first_failure_and_closes_at_the_first_success() -> None:
+    breaker = Breaker()
+    assert (breaker.state, breaker.pause_seconds(0, hurried=False)) == ("unknown", 0)
+
+    breaker.failed(10)
+    assert breaker.state == "down"
+    assert 0.25 <= breaker.pause_seconds(10, hurried=False) <= 0.5
+    assert breaker.pause_seconds(10, hurried=True) <= 0.1
+    assert breaker.pause_seconds(10.6, hurried=False) == 0
+
+    breaker.worked()
+    assert (breaker.state, breaker.pause_seconds(10, hurried=False)) == ("up", 0)
+
+
+@given(st.integers(1, 200))
+def test_pauses_double_up_to_half_a_minute(failures: int) -> None:
+    breaker = Breaker()
+    for _ in range(failures):
+        breaker.failed(0)
+
+    full = min(0.5 * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS)
+    assert full / 2 <= breaker.pause_seconds(0, hurried=False) <= full

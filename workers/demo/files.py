@@ -1,0 +1,84 @@
+"""Any of the three kinds of file as a Transcript: which kind it is, and whether it can be read at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from afterturn.errors import BadEvent
+from afterturn.events import parse_event
+from afterturn.ids import uuid7
+from workers.demo import chatgpt, jsonlines, locomo
+from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, read_json, rows, table
+
+MAX_BYTES = 512 * 1024 * 1024
+_FIELDS = {
+    "user_id": "user",
+    "session_id": "session",
+    "content": "text",
+    "thread_id": "thread",
+    "ticket_id": "ticket",
+    "actor_id": "actor",
+}
+
+
+def read(path: Path) -> Transcript:
+    """A file whole: every turn of it would be taken by the service. Raises BadFile; never answers a part."""
+    found = _read(path)
+    for said in found.said:
+        _check(said)
+    return found
+
+
+def _check(said: Said) -> None:
+    """Refuses now, with the place, what the service would refuse later."""
+    fields = {
+        "kind": "turn",
+        "event_id": str(uuid7()),
+        "user_id": said.user,
+        "session_id": said.session,
+        "role": said.role,
+        "content": said.text,
+        "at": said.at.isoformat(),
+        "name": said.name,
+        "thread_id": said.thread,
+        "ticket_id": said.ticket,
+        "tz": said.tz,
+        "actor_id": said.actor,
+    }
+    try:
+        parse_event({name: value for name, value in fields.items() if value is not None})
+    except BadEvent as exc:
+        raise BadFile(f"{said.place}, {_FIELDS.get(exc.field, exc.field)}", exc.reason) from None
+
+
+def _read(path: Path) -> Transcript:
+    """Any of the three kinds of file, told apart by what they hold. Raises BadFile; never answers a part."""
+    raw = _raw(path)
+    place = path.name
+    head = raw.lstrip()
+    if not head:
+        raise BadFile(place, "the file is empty")
+    if path.suffix in {".jsonl", ".ndjson"} or (head[0] == "{" and jsonlines.looks_like(head)):
+        return jsonlines.transcript(raw, place)
+    value = read_json(raw, place)
+    kind = kind_of(value)
+    if kind == "a list":
+        return chatgpt.transcript(rows(value, place), place)
+    if kind == "an object":
+        return locomo.transcript(table(value, place), place)
+    raise BadFile(place, f"expected a conversation, found {kind}")
+
+
+def _raw(path: Path) -> str:
+    if not path.exists():
+        raise BadFile(path.name, "there is no such file")
+    if not path.is_file():
+        raise BadFile(path.name, "is not a file")
+    if path.stat().st_size > MAX_BYTES:
+        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB")
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = data[: exc.start].count(b"\n") + 1
+        raise BadFile(f"{path.name}, line {line}", "not UTF-8") from None
