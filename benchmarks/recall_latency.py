@@ -27,12 +27,12 @@ from uuid import UUID
 
 import httpx
 import numpy as np
+from index import Corpus
 from sqlmodel import Session, SQLModel
 
 from afterturn import recall as recall_over_http
 from afterturn.ids import uuid7
 from afterturn.wire import RecallRequest
-from index import Corpus
 from memory.terms import terms
 from schemas.envelopes import enclose, enclose_json
 from schemas.indexing import IndexRow
@@ -100,7 +100,7 @@ class Filling:
         key, at = self._key, START + timedelta(hours=number)
         digest = hash_of(key, "session", f"s{number}")
         ref, window_id = sessions.session_ref(user, digest), uuid7()
-        common = {"tenant_id": key.tenant_id, "user_ref": user}
+        common: dict[str, Any] = {"tenant_id": key.tenant_id, "user_ref": user}
         turn_ids = [uuid7() for _ in range(TURNS_PER_SESSION)]
         self._add(
             SessionRow(
@@ -153,10 +153,10 @@ class Filling:
         words = texts[7].split() if number % 2 == 0 else [texts[7][2:12]]
         self.questions.append((name, " ".join(words[3:8] or words)))
 
-    def _told(
+    def _told(  # noqa: PLR0917 - one place, in the order of a session
         self, user: UUID, number: int, at: datetime, ref: UUID, turn_ids: Sequence[UUID], texts: Sequence[str]
     ) -> None:
-        common = {"tenant_id": self._key.tenant_id, "user_ref": user}
+        common: dict[str, Any] = {"tenant_id": self._key.tenant_id, "user_ref": user}
         summary = self._corpus.text(number % 2, 30)
         episode = Episode(
             **common,
@@ -176,9 +176,18 @@ class Filling:
         )
         value = self._corpus.text(number % 2, 2)
         fact_key = FACT_KEYS[number % len(FACT_KEYS)]
-        slot = {"scope": "user", "scope_key": str(user), "slot_hash": f"{user.hex}:{fact_key}:{number // 400}"}
-        said = {"subject": enclose("user"), "key": fact_key, "type": "preference", "value_hash": value}
-        content = {"value": enclose(value), "canonical": enclose(value), "write_status": "auto", "confidence": 0.8}
+        slot: dict[str, Any] = {
+            "scope": "user",
+            "scope_key": str(user),
+            "slot_hash": f"{user.hex}:{fact_key}:{number // 400}",
+        }
+        said: dict[str, Any] = {"subject": enclose("user"), "key": fact_key, "type": "preference", "value_hash": value}
+        content: dict[str, Any] = {
+            "value": enclose(value),
+            "canonical": enclose(value),
+            "write_status": "auto",
+            "confidence": 0.8,
+        }
         evidence = Evidence(
             **common,
             **slot,
@@ -225,7 +234,9 @@ class Filling:
             names = type(row).model_fields
             self._rows.setdefault(type(row), []).append({name: getattr(row, name) for name in names})
 
-    def _indexed(self, user: UUID, kind: str, row_id: UUID, own: str, around: str, at: datetime) -> None:
+    def _indexed(  # noqa: PLR0917 - one place
+        self, user: UUID, kind: str, row_id: UUID, own: str, around: str, at: datetime
+    ) -> None:
         row = IndexRow(
             id=row_id,
             tenant_id=self._key.tenant_id,
@@ -275,7 +286,7 @@ def measure(memories: int, users: int, recalls: int, *, over_http: bool) -> Iter
             filling = Filling(kit, key, Corpus(7, kit.embedder.dimensions))
             filling.fill(memories, users)
             places = np.random.default_rng(7).integers(0, len(filling.questions), recalls)
-            questions = [filling.questions[place] for place in places]
+            questions: list[tuple[str, str]] = [filling.questions[int(place)] for place in places]
             yield Row(memories=memories, users=users, way="in process", **_in_process(kit, key, questions))
         finally:
             kit.close()
@@ -291,7 +302,8 @@ def _in_process(kit: Kit, key: KeyInfo, questions: Sequence[tuple[str, str]]) ->
         def ask(user: str, query: str) -> None:
             request = RecallRequest(query=query, user_id=user, deadline_ms=60_000)
             pack = runner.run(recall(kit, key, request, guards=guards))
-            assert not pack.missing, pack.missing
+            if pack.missing:
+                raise SystemExit(f"a recall missed {pack.missing}")
 
         figures = _timed(ask, questions, time.process_time)
     guards.close()

@@ -119,9 +119,16 @@ class HotCache:
     `url` is redis-py's spelling; None turns the cache off: every look is a miss.
     """
 
-    def __init__(self, url: str | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        url: str | None,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.stats = HotStats()
         self._url = url
+        self._timeout = timeout_seconds
         self._clock = clock
         self._lock = threading.Lock()
         self._client: Redis | None = None
@@ -178,12 +185,18 @@ class HotCache:
     def drop(self, marks: Sequence[HotKey]) -> None:
         """Makes everything old that stands under these marks: for after a commit. Repeat: harmless.
 
-        A drop that Redis does not take is kept and goes out with the next one; until then values live out their time.
+        A drop that Redis does not take is tried once more at once, since readers may still reach it; then it is kept
+        and goes out with the next one. Until then values live out their time.
         """
         if not self.is_on or not marks:
             return
         names = {key.text() for key in marks} | self._owed
-        if self._call(lambda client: client.delete(*names)) is not None:
+        rested = self._clock() >= self._rests_until
+        dropped = self._call(lambda client: client.delete(*names))
+        if dropped is None and rested:
+            self._rests_until = self._clock()
+            dropped = self._call(lambda client: client.delete(*names))
+        if dropped is not None:
             self._owed -= names
         elif len(names) <= MAX_OWED:
             self._owed = names
@@ -214,8 +227,8 @@ class HotCache:
             if self._client is None or self._pid != os.getpid():
                 self._client = Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  keyword arguments untyped
                     url,
-                    socket_timeout=TIMEOUT_SECONDS,
-                    socket_connect_timeout=TIMEOUT_SECONDS,
+                    socket_timeout=self._timeout,
+                    socket_connect_timeout=self._timeout,
                     retry=Retry(NoBackoff(), 0),
                     protocol=2,
                 )

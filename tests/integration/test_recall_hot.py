@@ -42,12 +42,14 @@ def guards() -> Generator[Guards]:
 @pytest.fixture
 def home(broker_url: str) -> Generator[House]:
     with house() as made:
-        made.kit = replace(made.kit, hot=HotCache(redis_url(broker_url)))
+        # On a busy machine 100 ms pass easily; what a time-out costs is another test's question.
+        made.kit = replace(made.kit, hot=HotCache(redis_url(broker_url), timeout_seconds=10))
         yield made
 
 
 def ask(home: House, guards: Guards, query: str, *, kit: Kit | None = None, **given: Any) -> Pack:
-    request = RecallRequest(query=query, user_id="u1", **{"deadline_ms": 20_000, "session_id": "s1", **given})
+    values: dict[str, Any] = {"deadline_ms": 20_000, "session_id": "s1", **given}
+    request = RecallRequest(query=query, user_id="u1", **values)
     return asyncio.run(recall(kit or home.kit, home.key, request, guards=guards))
 
 
@@ -117,7 +119,7 @@ def test_a_reader_between_a_write_and_its_drop_leaves_nothing_old_behind(home: H
             super().put(*args, **given)
 
     url = home.kit.hot._url  # pyright: ignore[reportPrivateUsage]  the same server
-    slow = replace(home.kit, hot=Slow(url))
+    slow = replace(home.kit, hot=Slow(url, timeout_seconds=10))
     found: list[reading.Known | None] = []
     reader = threading.Thread(target=lambda: found.append(reading.known(slow, home.key, request)))
     reader.start()
@@ -140,7 +142,8 @@ def test_readers_and_a_writer_at_once_never_show_what_was_acknowledged_as_gone(h
     request = RecallRequest(query="What now?", user_id="u1", session_id="s1")
 
     def read() -> None:
-        cache = HotCache(home.kit.hot._url)  # pyright: ignore[reportPrivateUsage]  a process of its own
+        url = home.kit.hot._url  # pyright: ignore[reportPrivateUsage]  a process of its own
+        cache = HotCache(url, timeout_seconds=10)
         kit = replace(home.kit, hot=cache)
         while not stop.is_set():
             before = acknowledged[0]
@@ -190,7 +193,7 @@ def test_an_expired_fact_leaves_the_cache(home: House, guards: Guards) -> None:
 def test_only_the_plain_present_is_cached(home: House, guards: Guards, narrowed: dict[str, Any]) -> None:
     home.fact(home.user(), "city", "Lyon")
     for _ in range(2):
-        ask(home, guards, **{"query": "Where?", **narrowed})
+        ask(home, guards, str(narrowed.get("query", "Where?")), **{k: v for k, v in narrowed.items() if k != "query"})
 
     assert (home.kit.hot.stats.hits, home.kit.hot.stats.misses) == (0, 0)
 
@@ -216,7 +219,7 @@ def test_a_dead_redis_is_named_and_costs_nothing(home: House, guards: Guards) ->
 
 def test_a_frozen_redis_costs_at_most_its_time_out_once(home: House, guards: Guards, broker_url: str) -> None:
     home.fact(home.user(), "city", "Lyon")
-    ask(home, guards, "Where?")
+    home.kit = replace(home.kit, hot=HotCache(redis_url(broker_url)))
     pid = pid_of(connect(broker_url))
     os.kill(pid, signal.SIGSTOP)
     try:

@@ -39,7 +39,8 @@ def guards() -> Generator[Guards]:
 
 
 def ask(home: House, guards: Guards, query: str, *, kit: Kit | None = None, user_id: str = "u1", **given: Any) -> Pack:
-    request = RecallRequest(query=query, user_id=user_id, **{"deadline_ms": 20_000, **given})
+    values: dict[str, Any] = {"deadline_ms": 20_000, **given}
+    request = RecallRequest(query=query, user_id=user_id, **values)
     return asyncio.run(recall(kit or home.kit, home.key, request, guards=guards))
 
 
