@@ -201,6 +201,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
         elif isinstance(one, Kept):
             keeping.take(one, place(one.event, world, batch.clock_offset_ms, policy), users[one.event.user_id])
     keeping.save()
+    # Before the receipt: an agent that has it reads its own words.
+    after_commit(session, partial(kit.hot.drop, keeping.marks()))
     if batch.is_counted:
         ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
     if keeping.has_ended_session:
