@@ -173,11 +173,15 @@ class WorkerSettings(Area):
 
 
 class ApiSettings(Area):
-    """Where the HTTP API listens; host and port default to those of AFTERTURN_URL."""
+    """Where the HTTP API listens; host and port default to those of AFTERTURN_URL.
+
+    `busy_seconds`: how long a request waits for a busy database before it is told to come back.
+    """
 
     host: str | None = None
     port: Port | None = None
     max_body_bytes: Count = 8_000_000
+    busy_seconds: Seconds = 8
 
 
 class FlowerSettings(Area):
