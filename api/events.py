@@ -32,7 +32,6 @@ from tasks.receipts import Receipt
 
 router = APIRouter(prefix="/v1", tags=["events"])
 
-MAX_EVENTS = 1_000
 _BODY = {
     "required": True,
     "content": {
@@ -107,7 +106,7 @@ def _publish(kit: Kit, key: KeyInfo, asked: _Asked) -> EventsAccepted:
     raw = [decoded] if is_single else cast("list[object]", decoded)
     if not raw:
         raise Refusal(422, "no_events")
-    if len(raw) > MAX_EVENTS:
+    if len(raw) > kit.settings.ingest.max_batch_events:
         raise Refusal(413, "too_many_events")
     events = _named(raw, key, asked.idempotency_key)
     info = BatchInfo(producer=f"http:{key.key_id}", parks=False)

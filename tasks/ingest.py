@@ -180,7 +180,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
     received_at = database_now(session)
     known = ledger.enter(session, key.tenant_id, _entries(judged, key, users, batch, received_at))
     world = received_at + timedelta(seconds=clock.offset_seconds(session))
-    policy = TimePolicy(ahead_seconds=kit.settings.ingest.max_ahead_seconds)
+    bounds = kit.settings.ingest
+    policy = TimePolicy(ahead_seconds=bounds.max_ahead_seconds, offset_seconds=bounds.max_skew_seconds)
     keeping = Keeping(
         session=session,
         key=key,
