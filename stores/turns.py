@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import sqlalchemy
 from sqlalchemy import ColumnElement, and_, or_, update
 from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
-from memory.windows import TurnSize, in_order
+from memory.windows import in_order
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import Observation, Turn
 from stores.sql import insert_new
 
 _IDS_PER_QUERY = 500
+# No objects that a session tracks, and no text: a session that fell behind has thousands of them.
+_UNDIGESTED = (
+    sqlalchemy.select(
+        col(Turn.event_id), col(Turn.at), col(Turn.token_count), col(Turn.reply_to), col(Turn.received_at)
+    )
+    .where(col(Turn.window_id).is_(None))
+    .order_by(col(Turn.at), col(Turn.event_id))
+)
 
 
 class Neighbours(NamedTuple):
@@ -23,6 +33,16 @@ class Neighbours(NamedTuple):
 
     previous: TurnView | None
     next: TurnView | None
+
+
+class Undigested(NamedTuple):
+    """A turn without a window, as far as cutting and the session's dues are concerned."""
+
+    event_id: UUID
+    at: datetime
+    tokens: int
+    reply_to: UUID | None
+    received_at: datetime
 
 
 def add(session: Session, rows: Sequence[Mapping[str, Any]], observations: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -84,19 +104,10 @@ def tail(session: Session, tenant_id: UUID, session_ref: UUID, *, limit: int) ->
     return in_order(view(row) for row in session.exec(query))
 
 
-def undigested(session: Session, session_ref: UUID, *, limit: int | None = None) -> list[Turn]:
-    """Rows of a session that belong to no window yet, by (at, event_id)."""
-    query = (
-        select(Turn)
-        .where(Turn.session_ref == session_ref, col(Turn.window_id).is_(None))
-        .order_by(col(Turn.at), col(Turn.event_id))
-    )
-    return list(session.exec(query if limit is None else query.limit(limit)))
-
-
-def sizes(rows: Iterable[Turn]) -> list[TurnSize]:
-    """The rows as `memory.windows.cut` wants them."""
-    return [TurnSize(row.event_id, row.at, row.token_count, row.reply_to) for row in rows]
+def undigested(session: Session, session_ref: UUID, *, limit: int) -> list[Undigested]:
+    """The first `limit` turns of a session that belong to no window yet, by (at, event_id)."""
+    rows = session.connection().execute(_UNDIGESTED.where(col(Turn.session_ref) == session_ref).limit(limit))
+    return [Undigested(*row) for row in rows]
 
 
 def assign(session: Session, tenant_id: UUID, ids: Sequence[UUID], window_id: UUID) -> int:

@@ -42,7 +42,7 @@ WARM_EVENTS = 50
 QUICK: dict[str, dict[str, Any]] = {
     "llm": {"timeout_seconds": 2.0, "connect_seconds": 1.0},
     "embed": {"timeout_seconds": 5.0},
-    "window": {"write_margin_seconds": 7.0},
+    "window": {"write_margin_seconds": 7.0, "idle_seconds": 5.0},
 }
 
 

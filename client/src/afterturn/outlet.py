@@ -116,9 +116,13 @@ class Outlet:
         """
         if self._sender is not None:
             self._sender.hasten(timeout, receipts=receipts)
-        if receipts:
+        if not receipts:
+            return self._buffer.wait_until_empty(timeout)
+        try:
             return self._buffer.wait_until_released(timeout)
-        return self._buffer.wait_until_empty(timeout)
+        finally:
+            if self._sender is not None:
+                self._sender.relax()
 
     def close(self, timeout: float = _CLOSE_SECONDS) -> bool:
         """Sends what is left, for at most `timeout` seconds, and takes no more. Repeat: harmless. As flush otherwise.

@@ -75,7 +75,7 @@ class Spool:
         self._max_bytes = max_bytes
         self._segment_bytes = segment_bytes
         self._numbers = count()
-        self._files = threading.Lock()
+        self._files = threading.RLock()
         self._file_bytes = 0
         self._lock_fd: int | None = None
         self._lock_path = folder / f"{producer.hex}.lock"
