@@ -121,8 +121,8 @@ def _rows_of(kind: str) -> Select[Any]:
 def _versions_of(kind: str) -> Select[Any]:
     columns = table_of(kind).c
     wanted = columns["id"].in_(bindparam("ids", expanding=True))
-    wanted_columns: list[Any] = [columns["id"], columns["row_version"], owner(kind)]
-    return pick(*wanted_columns).where(wanted, *is_live(kind))
+    query: Select[Any] = pick(columns["id"], columns["row_version"], owner(kind))  # pyright: ignore[reportAssignmentType]  a row of three
+    return query.where(wanted, *is_live(kind))
 
 
 def _moments(session: Session, tenant_id: UUID, rows: Sequence[Moment]) -> Iterator[Projected]:

@@ -69,10 +69,10 @@ def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 
     Of its session; of its thread, whoever said them, when it stands in one: a reply's question may be another user's.
     Turns of `ids` themselves are left out (a reply may stand after its target and be dated before it).
     """
-    rows = plain(session, tenant_id, ids)
-    if not rows or count <= 0:
+    firsts = [first for chunk in _chunks(ids) if (first := _first(session, tenant_id, chunk)) is not None]
+    if not firsts or count <= 0:
         return []
-    first = min(rows, key=lambda row: (row.at, row.event_id))
+    first = min(firsts, key=lambda row: (row.at, row.event_id))
     query = (
         select(Turn)
         .where(_same_talk(first), Turn.tenant_id == tenant_id, _earlier(first))
@@ -172,6 +172,11 @@ def _by_id() -> Select[Any]:
     return sqlalchemy.select(*table.columns).where(
         col(Turn.tenant_id) == bindparam("tenant"), col(Turn.event_id).in_(bindparam("ids", expanding=True))
     )
+
+
+def _first(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> Turn | None:
+    query = _by_id().order_by(col(Turn.at), col(Turn.event_id)).limit(1)
+    return cast("Turn | None", session.connection().execute(query, {"tenant": tenant_id, "ids": ids}).first())
 
 
 def _payloads(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str]:
