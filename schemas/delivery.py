@@ -16,6 +16,8 @@ from schemas.columns import Json, UtcTime
 _OPEN = "state IN ('waiting', 'answered')"
 _LEASED = "lease_until IS NOT NULL"
 _DUE = "due_at IS NOT NULL"
+_UNDIGESTED = "window_id IS NULL"
+_IN_WINDOW = "window_id IS NOT NULL"
 
 
 class EventState(StrEnum):
@@ -78,6 +80,13 @@ class Turn(SQLModel, table=True):
     __table_args__ = (
         Index("ix_turns_session_order", "session_ref", "at", "event_id"),
         Index("ix_turns_thread_order", "tenant_id", "thread_id", "at", "event_id"),
+        Index(
+            "ix_turns_undigested",
+            *("session_ref", "at", "event_id"),
+            postgresql_where=text(_UNDIGESTED),
+            sqlite_where=text(_UNDIGESTED),
+        ),
+        Index("ix_turns_window_id", "window_id", postgresql_where=text(_IN_WINDOW), sqlite_where=text(_IN_WINDOW)),
     )
 
     tenant_id: UUID = Field(primary_key=True)
@@ -108,7 +117,7 @@ class Turn(SQLModel, table=True):
     language: str = "und"
     token_count: int = 0
     flags: list[str] = Field(default_factory=list[str], sa_type=Json)
-    window_id: UUID | None = Field(default=None, index=True)
+    window_id: UUID | None = None
 
 
 class Observation(SQLModel, table=True):

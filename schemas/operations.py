@@ -39,6 +39,22 @@ class OutboxRow(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UtcTime)
 
 
+class IndexState(SQLModel, table=True):
+    """What SQL believes of a tenant's index: which one its records are in, and whether all of them are.
+
+    `epoch` is the index's own identity, null while nobody has looked. `is_whole` is false from the moment on which that
+    index was found gone until everything is in the new one. `walked_at` is when both sides were last compared.
+    """
+
+    __tablename__ = "index_states"  # pyright: ignore[reportAssignmentType]
+
+    tenant_id: UUID = Field(primary_key=True)
+    epoch: UUID | None = None
+    is_whole: bool = True
+    walked_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    changed_at: datetime = Field(sa_type=UtcTime)
+
+
 class Operation(SQLModel, table=True):
     """Something long that was asked for and can be looked up: an import, an erasure, a batch of events."""
 

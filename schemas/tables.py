@@ -17,7 +17,7 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import Circuit, ClockOffset, Job, Operation, OutboxRow, Reservation
+from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -31,6 +31,7 @@ __all__ = [
     "Evidence",
     "Fact",
     "FactDecision",
+    "IndexState",
     "Job",
     "Key",
     "LedgerEntry",

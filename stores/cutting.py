@@ -1,19 +1,41 @@
-"""Cuts sessions into windows, under the session row's lock: each turn goes into exactly one."""
+"""Cuts sessions into windows, under the session row's lock: each turn goes into exactly one.
+
+A transaction cuts a bounded number of turns: on SQLite it keeps everybody else from writing. A session that has more
+stays due, and the next transaction goes on from there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, update
 from sqlmodel import Session, col, select
 
-from memory.windows import WindowPolicy, cut, due_at
+from memory.windows import TurnSize, WindowPolicy, cut, due_at
 from schemas.tables import Session as SessionRow
-from schemas.tables import Tenant, Turn, User, Window
+from schemas.tables import Tenant, User, Window
 from stores import ledger, sessions, turns
 from stores.sql import database_now, insert_once
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """What one transaction did: sessions that it looked at, turns that went into windows."""
+
+    sessions: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    session: Session
+    policy: WindowPolicy
+    now: datetime
+    new_id: Callable[[], UUID]
+    prompt_version: str
 
 
 def cut_due(
@@ -24,8 +46,8 @@ def cut_due(
     new_id: Callable[[], UUID],
     prompt_version: str,
     tenant_ids: Sequence[UUID] | None = None,
-) -> int:
-    """Cuts the undigested turns of up to `limit` due sessions into windows; answers how many sessions it looked at.
+) -> Cutting:
+    """Cuts the undigested turns of up to `limit` due sessions into windows, `policy.window_turns` turns in all.
 
     With `tenant_ids` each of these tenants gets an equal share of the limit; else the oldest due come first.
 
@@ -33,20 +55,21 @@ def cut_due(
     keeps the turns of a last window that still has room; late turns become windows of their own.
     """
     now = database_now(session)
-    due = [
-        row
-        for where, share in _shares(tenant_ids, limit)
-        for row in session.exec(
+    work = _Work(session=session, policy=policy, now=now, new_id=new_id, prompt_version=prompt_version)
+    looked, left = 0, policy.window_turns
+    for where, share in _shares(tenant_ids, limit):
+        due = (
             select(SessionRow)
             .where(*where, col(SessionRow.due_at) <= now)
             .order_by(col(SessionRow.due_at), col(SessionRow.id))
             .limit(share)
             .with_for_update(skip_locked=True)
-        ).all()
-    ]
-    for row in due:
-        _cut_session(session, row, policy=policy, now=now, new_id=new_id, prompt_version=prompt_version)
-    return len(due)
+        )
+        for row in session.exec(due).all() if left > 0 else ():
+            if left > 0:
+                left -= _cut_session(work, row, left)
+                looked += 1
+    return Cutting(looked, policy.window_turns - left)
 
 
 def due_tenants(session: Session, *, after: UUID | None, limit: int) -> Sequence[UUID]:
@@ -67,51 +90,63 @@ def _shares(tenant_ids: Sequence[UUID] | None, limit: int) -> list[tuple[tuple[C
     return [((col(SessionRow.tenant_id) == tenant_id,), share) for tenant_id in tenant_ids]
 
 
-def _cut_session(
-    session: Session,
-    row: SessionRow,
-    *,
-    policy: WindowPolicy,
-    now: datetime,
-    new_id: Callable[[], UUID],
-    prompt_version: str,
-) -> None:
-    waiting = turns.undigested(session, row.id)
+def _cut_session(work: _Work, row: SessionRow, room: int) -> int:
+    """Cuts up to `room` turns of a session; answers how many went into windows."""
+    found = turns.undigested(work.session, row.id, limit=room + 1)
+    is_whole, waiting = len(found) <= room, found[:room]
     idle = due_at(
         first_undigested_at=row.first_undigested_at,
         last_received_at=row.last_received_at,
         undigested_tokens=0,
         has_ended=sessions.is_over(row.ended_at, row.last_turn_at),
-        policy=policy,
+        policy=work.policy,
     )
-    is_over = idle is None or idle <= now
-    generation = session.exec(select(User.generation).where(User.id == row.user_ref)).one()
+    is_over = idle is None or idle <= work.now
+    windows = cut([TurnSize(*turn[:4]) for turn in waiting], work.policy, only_full=not (is_over and is_whole))
+    if not is_whole and room < work.policy.window_turns and len(windows) == 1:
+        return 0  # it may be a part of a window: a transaction of its own takes it whole
     by_id = {turn.event_id: turn for turn in waiting}
-    for ids in cut(turns.sizes(waiting), policy, only_full=not is_over):
-        window_id = new_id()
-        window = Window(
-            id=window_id,
-            tenant_id=row.tenant_id,
-            user_ref=row.user_ref,
-            session_ref=row.id,
-            turn_ids=[str(event_id) for event_id in ids],
-            token_count=sum(by_id[event_id].token_count for event_id in ids),
-            prompt_version=prompt_version,
-            generation=generation,
-            next_try_at=now,
-            created_at=now,
-        )
-        insert_once(session, Window, [window])
-        turns.assign(session, row.tenant_id, ids, window_id)
-        ledger.enter_window(session, row.tenant_id, ids, window_id)
-        for event_id in ids:
-            del by_id[event_id]
-    _settle(session, row, list(by_id.values()), policy)
+    for ids in windows:
+        _add_window(work, row, ids, tokens=sum(by_id.pop(event_id).tokens for event_id in ids))
+    taken = len(waiting) - len(by_id)
+    if is_whole:
+        _settle(work, row, list(by_id.values()))
+    else:
+        _stay_due(work, row, taken, sum(turn.tokens for turn in waiting if turn.event_id not in by_id))
+    return taken
 
 
-def _settle(session: Session, row: SessionRow, left: Sequence[Turn], policy: WindowPolicy) -> None:
+def _add_window(work: _Work, row: SessionRow, ids: Sequence[UUID], *, tokens: int) -> None:
+    window = Window(
+        id=work.new_id(),
+        tenant_id=row.tenant_id,
+        user_ref=row.user_ref,
+        session_ref=row.id,
+        turn_ids=[str(event_id) for event_id in ids],
+        token_count=tokens,
+        prompt_version=work.prompt_version,
+        generation=work.session.exec(select(User.generation).where(User.id == row.user_ref)).one(),
+        next_try_at=work.now,
+        created_at=work.now,
+    )
+    insert_once(work.session, Window, [window])
+    turns.assign(work.session, row.tenant_id, ids, window.id)
+    ledger.enter_window(work.session, row.tenant_id, window.id)
+
+
+def _stay_due(work: _Work, row: SessionRow, taken: int, tokens: int) -> None:
+    """Counts down what waits, and no more: to know the rest of the session would be to read it."""
+    changes = {
+        "undigested_count": col(SessionRow.undigested_count) - taken,
+        "undigested_tokens": col(SessionRow.undigested_tokens) - tokens,
+    }
+    work.session.connection().execute(update(SessionRow).where(col(SessionRow.id) == row.id).values(changes))
+
+
+def _settle(work: _Work, row: SessionRow, left: Sequence[turns.Undigested]) -> None:
+    """Says what of the session still waits, once all of it was looked at. Until then it stays due."""
     first = min((turn.received_at for turn in left), default=None)
-    tokens = sum(turn.token_count for turn in left)
+    tokens = sum(turn.tokens for turn in left)
     statement = (
         update(SessionRow)
         .where(col(SessionRow.id) == row.id)
@@ -124,8 +159,8 @@ def _settle(session: Session, row: SessionRow, left: Sequence[Turn], policy: Win
                 last_received_at=row.last_received_at,
                 undigested_tokens=tokens,
                 has_ended=sessions.is_over(row.ended_at, row.last_turn_at),
-                policy=policy,
+                policy=work.policy,
             ),
         )
     )
-    session.connection().execute(statement)
+    work.session.connection().execute(statement)

@@ -29,7 +29,7 @@ from schemas.tables import (
     Turn,
     User,
 )
-from stores.held import Held, chunks, held_words
+from stores.held import Held, chunks, held_words, staff_words
 from stores.sights import (
     SHOWN,
     Form,
@@ -106,8 +106,11 @@ def _episodes(seen: Form) -> Select[Any]:
 def episode_records(session: Session, sight: Sight, rows: Sequence[Episode], held: Held) -> list[EpisodeRecord]:
     """Episodes, opened, without what is held back of their turns; one of which nothing is left is not among them."""
     # Ids are read only where they can matter: most users have nothing held back.
-    turn_ids = {row.id: [UUID(one) for one in row.turn_ids] if held.cuts else [] for row in rows}
+    foreign = {row.id for row in rows if row.ticket_id != sight.ticket_id and (row.ticket_id or row.member_ids)}
+    turn_ids = {row.id: [UUID(one) for one in row.turn_ids] if held.cuts or row.id in foreign else [] for row in rows}
     words = held_words(session, sight, held, (one for ids in turn_ids.values() for one in ids))
+    told = staff_words(session, sight, [one for row_id in foreign for one in turn_ids[row_id]])
+    words |= {one: (*words.get(one, ()), *said) for one, said in told.items()}
     records = [
         _without_held(episode_record(row), tuple(word for one in turn_ids[row.id] for word in words.get(one, ())))
         for row in rows

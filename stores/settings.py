@@ -27,7 +27,6 @@ from stores.setting_areas import (
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
-    WeaviateSettings,
     WindowSettings,
     WorkerSettings,
 )
@@ -83,7 +82,6 @@ class Settings(BaseSettings):
     broker_url: str = Field(default_factory=_broker_url, repr=False)
     database_url: str = Field(default_factory=_database_url, repr=False)
     lang: Literal["zh", "en"] | None = None
-    weaviate: WeaviateSettings = WeaviateSettings()
     llm: LlmSettings = LlmSettings()
     embed: EmbedSettings = EmbedSettings()
     window: WindowSettings = WindowSettings()

@@ -27,7 +27,7 @@ from tasks.parked import ParkedReader
 
 logger = logging.getLogger(__name__)
 
-# On SQLite a transaction keeps every other writer waiting: a few sessions take about 20 ms.
+# On SQLite a transaction keeps every other writer waiting: a few sessions, and no more turns than a window may hold.
 SESSIONS_PER_CUT = 10
 SECONDS_PER_SWEEP = 10.0
 INDEX_HINTS = 2
@@ -102,7 +102,7 @@ def _cut(kit: Stores) -> int:
     while time.monotonic() < deadline:
         tenants = _due_tenants(kit, place)
         if tenants:
-            in_round += kit.db.write(partial(_cut_share, kit.policies.windows, tenants))
+            in_round += kit.db.write(partial(_cut_share, kit.policies.windows, tenants)).sessions
             place = tenants[-1]
         elif in_round:
             total, in_round, place = total + in_round, 0, None
@@ -121,7 +121,7 @@ def _due_tenants(kit: Stores, after: UUID | None) -> Sequence[UUID]:
         return cutting.due_tenants(session, after=after, limit=SESSIONS_PER_CUT)
 
 
-def _cut_share(policy: WindowPolicy, tenant_ids: Sequence[UUID], session: Session) -> int:
+def _cut_share(policy: WindowPolicy, tenant_ids: Sequence[UUID], session: Session) -> cutting.Cutting:
     return cutting.cut_due(
         session,
         policy=policy,

@@ -39,7 +39,7 @@ def _ingest(world: World, *events: dict[str, Any], key: KeyInfo | None = None) -
 def _cut(world: World, policy: WindowPolicy = POLICY) -> int:
     return world.db.write(
         lambda session: cutting.cut_due(session, policy=policy, limit=50, new_id=uuid7, prompt_version="test-1")
-    )
+    ).sessions
 
 
 def _claim(world: World, seconds: float = 60) -> Claim:
