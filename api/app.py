@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import events, health, memories, operations, problems, recall
+from api import dead, events, health, memories, operations, problems, recall
 from api.limits import BodyLimit
 from api.state import Held, close, warm
 from stores.kit import Kit
@@ -18,6 +18,7 @@ VERSION = "0.1.0"
 
 _TAGS = [
     {"name": "events", "description": "What was said and done. Accepted means committed."},
+    {"name": "dead letters", "description": "What could not be processed: look, try again, or drop. Right: admin."},
     {"name": "recall", "description": "What matters for the next turn, under a token budget."},
     {"name": "memories", "description": "What is remembered, where it comes from, how it changed."},
     {"name": "operations", "description": "Long work that was asked for."},
@@ -44,12 +45,15 @@ def create_app(kit: Kit | None = None) -> FastAPI:
         "in English or Chinese by Accept-Language.",
         openapi_tags=_TAGS,
         lifespan=lifespan,
+        # Their pages load scripts from another host; the document itself is at /openapi.json.
+        docs_url=None,
+        redoc_url=None,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     app.state.held = Held(kit=kit)
     app.add_middleware(BodyLimit, max_bytes=settings.api.max_body_bytes)
     problems.install(app)
-    for router in (events.router, recall.router, memories.router, operations.router, health.router):
+    for router in (events.router, dead.router, recall.router, memories.router, operations.router, health.router):
         app.include_router(router)
     problems.describe(app)
     return app

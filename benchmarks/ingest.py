@@ -10,6 +10,7 @@ alone. Prints a table and a JSON line.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -25,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select, text
-from sqlmodel import col
 
 from afterturn import Publisher
 from afterturn.batches import encode_batch
@@ -36,13 +36,13 @@ from schemas.tables import Turn
 from stores import tenancy
 from stores.settings import Settings, as_environment, embedded_broker_url, load_settings
 from stores.sql import upgrade
-from tasks.ingest import Intake, ingest_batch, open_intake
+from tasks.ingest import ingest_batch
+from tasks.intake import Intake, open_intake
 from workers import broker, presence
 from workers.chaos.cluster import cluster
 
 BATCH = 100
-USERS = 200
-SESSIONS = 2_000
+USERS = 500
 SAID = (
     "The parcel has still not arrived, and the tracking page shows nothing since Monday. Could you look into it?",
     "我上周买的耳机有杂音，换过一次还是一样，请问可以退款吗？订单号在之前的消息里。",
@@ -60,17 +60,21 @@ def main() -> None:
             intake = open_intake(settings)
             stack.callback(intake.db.dispose)
             credential = intake.db.write(make_key)
-            run(intake, credential, 1_000)
+            run(intake, credential, 1_000, asked.talking)
             for turns in map(int, asked.turns.split(",")):
                 grow(intake, turns)
                 measured = (
-                    through(settings, credential, asked.events)
+                    through(settings, credential, asked.events, asked.talking)
                     if asked.through
-                    else run(intake, credential, asked.events)
+                    else run(intake, credential, asked.events, asked.talking)
                 )
                 rows.append({"store": store, "turns": turns, **measured})
                 show(rows[-1])
-    print(json.dumps({"benchmark": "ingest", "through": asked.through, "batch": BATCH, "rows": rows}))
+    print(
+        json.dumps(
+            {"benchmark": "ingest", "through": asked.through, "batch": BATCH, "talking": asked.talking, "rows": rows}
+        )
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -78,6 +82,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--stores", default="sqlite,postgres")
     parser.add_argument("--turns", default="1000,100000,1000000")
     parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--talking", type=int, default=30, help="conversations that go on at once in one agent")
     parser.add_argument("--through", action="store_true", help="through a Publisher, a broker and a worker")
     return parser.parse_args()
 
@@ -137,13 +142,13 @@ def made(name: str, is_sqlite: bool) -> str:
             f"printf('%012x7%019x', {start} + i, i)"
             if is_sqlite
             else f"lpad(to_hex({start} + i), 12, '0') || '7' || lpad(to_hex(i), 19, '0')"
-        )  # noqa: E501
+        )
     else:
-        number = "(i / 10 * 2654435761) % 4294967296"
+        number = "(CAST(i AS bigint) / 10 * 2654435761) % 4294967296"
         digits = (
             f"printf('%08x7%023x', {number}, i / 10)"
             if is_sqlite
-            else f"lpad(to_hex(({number.replace('i /', 'i::bigint /')})::bigint), 8, '0') || '7' || lpad(to_hex(i / 10), 23, '0')"
+            else f"lpad(to_hex({number}), 8, '0') || '7' || lpad(to_hex(i / 10), 23, '0')"
         )
     return digits if is_sqlite else f"({digits})::uuid"
 
@@ -153,22 +158,23 @@ def count(intake: Intake) -> int:
         return int(session.scalar(select(func.count()).select_from(Turn)) or 0)
 
 
-def batches(credential: str, events: int) -> list[str]:
+def batches(credential: str, events: int, talking: int) -> list[str]:
     """Sealed batches of so many events, as a Publisher makes them."""
     found = parse_credential(credential)
     sealer = Sealer(found.key_id, seal_key(found.secret), uuid7())
     roll = random.Random(events)
-    source = said(roll)
+    source = said(roll, talking)
     return [
         sealer.seal(uuid7(), encode_batch([next(source) for _ in range(BATCH)], sent_at=datetime.now(UTC)))
         for _ in range(events // BATCH)
     ]
 
 
-def said(roll: random.Random) -> Iterator[dict[str, Any]]:
+def said(roll: random.Random, talking: int) -> Iterator[dict[str, Any]]:
+    """Turns of conversations of ten turns; so many go on at once."""
     now = datetime.now(UTC)
-    for number in iter(int, 1):
-        session = roll.randrange(SESSIONS)
+    for number in itertools.count():
+        session = number // 10 + roll.randrange(talking)
         yield {
             "v": 1,
             "kind": "turn",
@@ -184,9 +190,9 @@ def said(roll: random.Random) -> Iterator[dict[str, Any]]:
         }
 
 
-def run(intake: Intake, credential: str, events: int) -> dict[str, Any]:
+def run(intake: Intake, credential: str, events: int, talking: int) -> dict[str, Any]:
     """The worker's function, in this process."""
-    sealed = batches(credential, events)
+    sealed = batches(credential, events, talking)
     server = server_seconds(intake)
     wall, cpu = time.perf_counter(), time.process_time()
     for blob in sealed:
@@ -194,7 +200,7 @@ def run(intake: Intake, credential: str, events: int) -> dict[str, Any]:
     return told(events, time.perf_counter() - wall, time.process_time() - cpu, server_seconds(intake) - server)
 
 
-def through(settings: Settings, credential: str, events: int) -> dict[str, Any]:
+def through(settings: Settings, credential: str, events: int, talking: int) -> dict[str, Any]:
     """A Publisher in this process, a broker, and the real ingest worker."""
     running = broker.start(settings.home)
     environment = {**os.environ, **as_environment(settings)}
@@ -208,8 +214,8 @@ def through(settings: Settings, credential: str, events: int) -> dict[str, Any]:
         before, server, roll = count(intake), server_seconds(intake), random.Random(events)
         cpu, wall = tree_seconds(worker.pid), time.perf_counter()
         with Publisher(key=credential, url=settings.broker_url, max_events=events + 1) as publisher:
-            for _ in range(events):
-                session = roll.randrange(SESSIONS)
+            for number in range(events):
+                session = number // 10 + roll.randrange(talking)
                 publisher.turn(f"u{session % USERS}", f"s{session}", "user", roll.choice(SAID))
             while count(intake) < before + events:
                 time.sleep(0.02)

@@ -20,16 +20,20 @@ _ASCII = re.compile("[\x00-\x7f]+")
 class WindowPolicy:
     """When a session is due and how its windows are tried. Seconds, tokens and counts, all > 0.
 
+    `window_turns` bounds what one transaction writes about a window, however short its turns are.
     `lease_seconds` must exceed the model's deadline and a margin for the write. `max_attempts` bounds tries without an
-    outcome that were the window's own (bugs, lost workers) before it becomes a dead letter. A busy or unreachable model
-    is no fault of the window: it is asked again for `patience_seconds` after the window was cut.
+    outcome that were the window's own (bugs) before it becomes a dead letter, `max_crashes` the processes that died
+    over it alone. A busy or unreachable model is no fault of the window: it is asked again for
+    `patience_seconds` after the window was cut.
     """
 
     idle_seconds: float = 90.0
     max_wait_seconds: float = 900.0
     window_tokens: int = 6000
+    window_turns: int = 200
     lease_seconds: float = 180.0
     max_attempts: int = 8
+    max_crashes: int = 3
     backoff_base_seconds: float = 2.0
     backoff_cap_seconds: float = 600.0
     patience_seconds: float = 21_600.0
@@ -122,19 +126,20 @@ def _place(item: _Item, waiting: dict[UUID, list[_Item]], placed: set[UUID], res
 def cut(turns: Sequence[TurnSize], policy: WindowPolicy, *, only_full: bool = False) -> list[list[UUID]]:
     """The windows of these turns: ids in conversation order, each turn in exactly one window.
 
-    A window holds at most `window_tokens`; a turn above that is a window alone. With `only_full` a last window that
-    still has room is left out, for a session that goes on.
+    A window holds at most `window_tokens` and `window_turns`; a turn above the tokens is a window alone. With
+    `only_full` a last window that still has room is left out, for a session that goes on.
     """
     windows: list[list[UUID]] = []
     current: list[UUID] = []
     size = 0
     for turn in in_order(turns):
-        if current and size + turn.tokens > policy.window_tokens:
+        if current and (size + turn.tokens > policy.window_tokens or len(current) >= policy.window_turns):
             windows.append(current)
             current, size = [], 0
         current.append(turn.event_id)
         size += turn.tokens
-    if current and not (only_full and windows and size < policy.window_tokens):
+    has_room = size < policy.window_tokens and len(current) < policy.window_turns
+    if current and not (only_full and windows and has_room):
         windows.append(current)
     return windows
 

@@ -7,10 +7,17 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Index, LargeBinary, String, UniqueConstraint
+from sqlalchemy import Index, LargeBinary, String, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from schemas.columns import Json, UtcTime
+
+# Of a table that grows for ever the sweeps read what is still to do: their indexes hold nothing else.
+_OPEN = "state IN ('waiting', 'answered')"
+_LEASED = "lease_until IS NOT NULL"
+_DUE = "due_at IS NOT NULL"
+_UNDIGESTED = "window_id IS NULL"
+_IN_WINDOW = "window_id IS NOT NULL"
 
 
 class EventState(StrEnum):
@@ -73,6 +80,13 @@ class Turn(SQLModel, table=True):
     __table_args__ = (
         Index("ix_turns_session_order", "session_ref", "at", "event_id"),
         Index("ix_turns_thread_order", "tenant_id", "thread_id", "at", "event_id"),
+        Index(
+            "ix_turns_undigested",
+            *("session_ref", "at", "event_id"),
+            postgresql_where=text(_UNDIGESTED),
+            sqlite_where=text(_UNDIGESTED),
+        ),
+        Index("ix_turns_window_id", "window_id", postgresql_where=text(_IN_WINDOW), sqlite_where=text(_IN_WINDOW)),
     )
 
     tenant_id: UUID = Field(primary_key=True)
@@ -103,7 +117,7 @@ class Turn(SQLModel, table=True):
     language: str = "und"
     token_count: int = 0
     flags: list[str] = Field(default_factory=list[str], sa_type=Json)
-    window_id: UUID | None = Field(default=None, index=True)
+    window_id: UUID | None = None
 
 
 class Observation(SQLModel, table=True):
@@ -126,7 +140,7 @@ class Session(SQLModel, table=True):
     __tablename__ = "sessions"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
         UniqueConstraint("tenant_id", "user_ref", "session_hash"),
-        Index("ix_sessions_due", "due_at"),
+        Index("ix_sessions_due", "tenant_id", "due_at", postgresql_where=text(_DUE), sqlite_where=text(_DUE)),
         Index("ix_sessions_thread", "tenant_id", "thread_id"),
     )
 
@@ -151,17 +165,21 @@ class Session(SQLModel, table=True):
 
 
 class Window(SQLModel, table=True):
-    """Work on a session: the exact turns, who may work on them until when, and the stored answer."""
+    """Work on a session: the exact turns, who may work on them until when, and the stored answer.
+
+    `crashes` counts the processes that died over it while it ran alone.
+    """
 
     __tablename__ = "windows"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
-        Index("ix_windows_state_due", "state", "next_try_at"),
-        Index("ix_windows_tenant_due", "tenant_id", "state", "next_try_at"),
+        Index("ix_windows_user", "user_ref", "state"),
+        Index("ix_windows_open", "tenant_id", "next_try_at", postgresql_where=text(_OPEN), sqlite_where=text(_OPEN)),
+        Index("ix_windows_leased", "lease_until", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
     )
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID
-    user_ref: UUID = Field(index=True)
+    user_ref: UUID
     session_ref: UUID = Field(index=True)
     state: str = Field(default=WindowState.WAITING, sa_type=String)
     turn_ids: list[str] = Field(sa_type=Json)
@@ -170,7 +188,8 @@ class Window(SQLModel, table=True):
     generation: int
     epoch: int = 0
     attempts: int = 0
-    lease_until: datetime | None = Field(default=None, sa_type=UtcTime, index=True)
+    crashes: int = 0
+    lease_until: datetime | None = Field(default=None, sa_type=UtcTime)
     next_try_at: datetime = Field(sa_type=UtcTime)
     answer: bytes | None = Field(default=None, sa_type=LargeBinary)
     usage: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)

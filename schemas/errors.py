@@ -4,6 +4,7 @@ ServiceError
 ├── Transient            again later: the sweep or the caller retries, with back-off
 │   ├── StoreBusy        a database, index or broker did not answer in time
 │   ├── ModelBusy        the model is rate limited, slow or down (carries retry_after_seconds when it said so)
+│   │   └── NotNow       it was not asked at all: its circuit is open, or the tenant's budget is spent
 │   └── StaleClaim       another worker holds the row now: this one's result is thrown away
 └── Permanent            never by repetition: it ends as a dead letter or as an answer to the caller
     ├── BadInput         what was sent breaks the contract (carries field and reason)
@@ -50,6 +51,12 @@ class ModelBusy(Transient):
     """The model is rate limited, slow or down."""
 
     code = "model_busy"
+
+
+class NotNow(ModelBusy):
+    """The model was not asked: its circuit is open, or the tenant's budget is spent."""
+
+    code = "not_now"
 
 
 class StaleClaim(Transient):

@@ -1,22 +1,28 @@
-"""Tables: work about the work. The index outbox, long operations, beat jobs, the moved clock."""
+"""Tables: work about the work. The index outbox, long operations, beat jobs, budgets, circuits, the moved clock."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Index, UniqueConstraint
+from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from schemas.columns import Json, UtcTime
+
+_LEASED = "lease_until IS NOT NULL"
 
 
 class OutboxRow(SQLModel, table=True):
     """An index write that is owed. Written with the change itself; goes only if its version is still the same."""
 
     __tablename__ = "outbox"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (UniqueConstraint("kind", "record_id"), Index("ix_outbox_due", "next_try_at"))
+    __table_args__ = (
+        UniqueConstraint("kind", "record_id"),
+        Index("ix_outbox_due", "next_try_at", "id"),
+        Index("ix_outbox_leased", "lease_until", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
+    )
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID
@@ -31,6 +37,22 @@ class OutboxRow(SQLModel, table=True):
     next_try_at: datetime = Field(sa_type=UtcTime)
     error_code: str | None = None
     created_at: datetime = Field(sa_type=UtcTime)
+
+
+class IndexState(SQLModel, table=True):
+    """What SQL believes of a tenant's index: which one its records are in, and whether all of them are.
+
+    `epoch` is the index's own identity, null while nobody has looked. `is_whole` is false from the moment on which that
+    index was found gone until everything is in the new one. `walked_at` is when both sides were last compared.
+    """
+
+    __tablename__ = "index_states"  # pyright: ignore[reportAssignmentType]
+
+    tenant_id: UUID = Field(primary_key=True)
+    epoch: UUID | None = None
+    is_whole: bool = True
+    walked_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    changed_at: datetime = Field(sa_type=UtcTime)
 
 
 class Operation(SQLModel, table=True):
@@ -58,6 +80,39 @@ class Job(SQLModel, table=True):
     last_started_at: datetime | None = Field(default=None, sa_type=UtcTime)
     last_success_at: datetime | None = Field(default=None, sa_type=UtcTime)
     last_result: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+
+
+class Reservation(SQLModel, table=True):
+    """Tokens of a tenant's day that one attempt on a window set aside. `used` is null until the attempt has ended.
+
+    An attempt that never ends is charged in full. `spent_before` is what the window had cost until then.
+    """
+
+    __tablename__ = "reservations"  # pyright: ignore[reportAssignmentType]
+    __table_args__ = (Index("ix_reservations_tenant_day", "tenant_id", "day"),)
+
+    window_id: UUID = Field(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    tenant_id: UUID
+    day: date
+    tokens: int
+    spent_before: int
+    used: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+
+
+class Circuit(SQLModel, table=True):
+    """A service that every worker asks, and whether it may be asked now. Closed while `failures` is below the limit."""
+
+    __tablename__ = "circuits"  # pyright: ignore[reportAssignmentType]
+
+    name: str = Field(primary_key=True)
+    failures: int = 0
+    openings: int = 0
+    opened_until: datetime | None = Field(default=None, sa_type=UtcTime)
+    probe_until: datetime | None = Field(default=None, sa_type=UtcTime)
+    error_code: str | None = None
+    changed_at: datetime = Field(sa_type=UtcTime)
 
 
 class ClockOffset(SQLModel, table=True):

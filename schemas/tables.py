@@ -17,12 +17,13 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import ClockOffset, Job, Operation, OutboxRow
+from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
 
 __all__ = [
+    "Circuit",
     "ClockOffset",
     "DeadLetter",
     "Draft",
@@ -30,6 +31,7 @@ __all__ = [
     "Evidence",
     "Fact",
     "FactDecision",
+    "IndexState",
     "Job",
     "Key",
     "LedgerEntry",
@@ -41,6 +43,7 @@ __all__ = [
     "ProcedureOutcome",
     "ProcedureVersion",
     "Reception",
+    "Reservation",
     "Session",
     "Span",
     "StatePatch",

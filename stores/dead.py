@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, func, update
 from sqlmodel import Session, col, select
 
 from schemas.tables import DeadLetter
@@ -20,6 +20,7 @@ from stores.sql import database_now, insert_once
 _LETTERS = UUID("7f1c8f0e-52d4-4d5e-9b1c-0a6a4f0f5f11")
 
 BATCH, EVENT, WINDOW = "batch", "event", "window"
+KINDS = (BATCH, EVENT, WINDOW)
 PARKED = "parked"
 ATTEMPT = "attempt"
 
@@ -35,7 +36,10 @@ def put(
     user_ref: UUID | None = None,
     attempts: int = 1,
 ) -> None:
-    """Keeps one dead letter. Repeat: the same (kind, key) is one letter, with its code, time and count moved on."""
+    """Keeps one dead letter. Repeat: the same (kind, key) is one letter, with its code, time and count moved on.
+
+    One that was dealt with is open again, with the payload that it had lost then.
+    """
     now = database_now(session)
     row: dict[str, Any] = {
         "id": uuid5(_LETTERS, f"{kind}:{key}"),
@@ -55,7 +59,13 @@ def put(
     statement = (
         update(DeadLetter)
         .where(col(DeadLetter.kind) == kind, col(DeadLetter.key) == key)
-        .values(error_code=error_code, last_at=now, attempts=col(DeadLetter.attempts) + 1, resolved_at=None)
+        .values(
+            error_code=error_code,
+            last_at=now,
+            attempts=col(DeadLetter.attempts) + 1,
+            resolved_at=None,
+            payload=func.coalesce(col(DeadLetter.payload), payload),
+        )
     )
     session.connection().execute(statement)
 
@@ -72,19 +82,37 @@ def end_attempt(session: Session, keys: Sequence[str]) -> None:
     session.connection().execute(statement)
 
 
-def waiting(session: Session, tenant_id: UUID | None = None, *, limit: int = 100) -> list[DeadLetter]:
+def waiting(
+    session: Session,
+    tenant_id: UUID | None = None,
+    *,
+    limit: int = 100,
+    kind: str | None = None,
+) -> list[DeadLetter]:
     """Unresolved letters, oldest first; of every tenant when none is given."""
     query = select(DeadLetter).where(
-        col(DeadLetter.kind).in_((BATCH, EVENT, WINDOW)), col(DeadLetter.resolved_at).is_(None)
+        col(DeadLetter.kind).in_(KINDS if kind is None else (kind,)), col(DeadLetter.resolved_at).is_(None)
     )
     if tenant_id is not None:
         query = query.where(DeadLetter.tenant_id == tenant_id)
     return list(session.exec(query.order_by(col(DeadLetter.first_at), col(DeadLetter.id)).limit(limit)))
 
 
-def parked(session: Session, *, limit: int = 100) -> list[DeadLetter]:
-    """Events of a newer contract that wait for an upgrade, oldest first."""
+def count_waiting(session: Session) -> dict[str, int]:
+    """How many unresolved letters there are of each kind; kinds without any are left out."""
+    query = (
+        select(DeadLetter.kind, func.count())
+        .where(col(DeadLetter.kind).in_(KINDS), col(DeadLetter.resolved_at).is_(None))
+        .group_by(col(DeadLetter.kind))
+    )
+    return {row[0]: row[1] for row in session.exec(query)}
+
+
+def parked(session: Session, *, limit: int = 100, after: datetime | None = None) -> list[DeadLetter]:
+    """Events of a newer contract that wait for an upgrade, oldest first; with `after`, those that were parked since."""
     query = select(DeadLetter).where(DeadLetter.kind == PARKED, col(DeadLetter.resolved_at).is_(None))
+    if after is not None:
+        query = query.where(DeadLetter.first_at > after)
     return list(session.exec(query.order_by(col(DeadLetter.first_at), col(DeadLetter.id)).limit(limit)))
 
 
@@ -101,3 +129,8 @@ def resolve(session: Session, letter_id: UUID, now: datetime | None = None) -> b
         .values(resolved_at=now or database_now(session), payload=None)
     )
     return session.connection().execute(statement).rowcount == 1
+
+
+def find(session: Session, kind: str, key: str) -> DeadLetter | None:
+    """The letter of that name."""
+    return session.exec(select(DeadLetter).where(DeadLetter.kind == kind, DeadLetter.key == key)).one_or_none()

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from schemas.errors import StaleClaim
 from schemas.tables import Job
-from stores.sql import database_now, insert_once
+from stores.sql import database_now, insert_once, upsert
 
 
 def begin(session: Session, name: str, lease_seconds: float, *, not_within_seconds: float = 0.0) -> int | None:
@@ -53,6 +53,13 @@ def finish(session: Session, name: str, epoch: int, result: dict[str, Any] | Non
 def abandon(session: Session, name: str, epoch: int) -> None:
     """Ends the run without success: the next beat may begin at once. Raises: StaleClaim."""
     _change(session, name, epoch, lease_until=None)
+
+
+def note(session: Session, name: str) -> None:
+    """Says that a job without runs of its own has just done its work."""
+    now = database_now(session)
+    row: dict[str, Any] = {"name": name, "epoch": 0, "last_result": {}, "last_started_at": now, "last_success_at": now}
+    upsert(session, Job, [row], key=["name"], update=["last_started_at", "last_success_at"])
 
 
 def current(session: Session, name: str) -> Job | None:

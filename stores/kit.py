@@ -15,6 +15,7 @@ from llm.face import Embedder, Model
 from llm.open import open_embedder, open_model
 from stores.clock import offset_seconds
 from stores.embedded import EmbeddedIndex
+from stores.guarded import GuardedModel
 from stores.hot import HotCache
 from stores.index import Index
 from stores.policies import Policies, policies_of
@@ -55,13 +56,14 @@ def open_kit(settings: Settings) -> Kit:
     embedder = open_embedder(_embed_config(settings.embed))
     index = _index(settings, embedder)
     index.open()
+    policies, database = policies_of(settings, space=embedder.name), Database(settings.database_url)
     return Kit(
         settings=settings,
-        policies=policies_of(settings, space=embedder.name),
-        db=Database(settings.database_url),
+        policies=policies,
+        db=database,
         index=index,
-        hot=HotCache(settings.redis_url if settings.has_hot_cache else None),
-        model=open_model(_model_config(settings.llm)),
+        hot=HotCache(settings.hot_url),
+        model=_model(settings, policies, database),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
@@ -110,7 +112,15 @@ def _index(settings: Settings, embedder: Embedder) -> Index:
     return EmbeddedIndex(settings.home / "index", space=embedder.name)
 
 
-def _model_config(llm: LlmSettings) -> ModelConfig | None:
+def _model(settings: Settings, policies: Policies, database: Database) -> Model:
+    model = open_model(model_config(settings.llm))
+    if settings.llm.is_offline:
+        return model  # rules are never down
+    return GuardedModel(model, database, policies.circuit, deadline_seconds=policies.windows.lease_seconds)
+
+
+def model_config(llm: LlmSettings) -> ModelConfig | None:
+    """What the settings say of the model; None for the offline rules."""
     if llm.is_offline:
         return None
     return ModelConfig(

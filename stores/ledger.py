@@ -15,7 +15,7 @@ from sqlalchemy import func, update
 from sqlmodel import Session, col, select
 
 from schemas.delivery import EventState
-from schemas.tables import LedgerEntry, Reception
+from schemas.tables import LedgerEntry, Reception, Turn
 from stores.sql import insert_once, upsert
 
 _IDS_PER_QUERY = 500
@@ -98,18 +98,15 @@ def mark(
         session.connection().execute(statement)
 
 
-def enter_window(session: Session, tenant_id: UUID, event_ids: Sequence[UUID], window_id: UUID) -> None:
-    """Notes the window that these events' turns went into."""
-    for start in range(0, len(event_ids), _IDS_PER_QUERY):
-        statement = (
-            update(LedgerEntry)
-            .where(
-                col(LedgerEntry.tenant_id) == tenant_id,
-                col(LedgerEntry.event_id).in_(event_ids[start : start + _IDS_PER_QUERY]),
-            )
-            .values(window_id=window_id)
-        )
-        session.connection().execute(statement)
+def enter_window(session: Session, tenant_id: UUID, window_id: UUID) -> None:
+    """Notes the window of the events whose turns went into it."""
+    of_window = sqlalchemy.select(col(Turn.event_id)).where(col(Turn.window_id) == window_id)
+    statement = (
+        update(LedgerEntry)
+        .where(col(LedgerEntry.tenant_id) == tenant_id, col(LedgerEntry.event_id).in_(of_window))
+        .values(window_id=window_id)
+    )
+    session.connection().execute(statement)
 
 
 def close_window(session: Session, window_id: UUID, state: EventState) -> None:

@@ -20,6 +20,9 @@ PENDING_REVIEWS = Gauge("afterturn_pending_reviews", "Memories that wait for a r
 OLDEST_REVIEW_AGE = Gauge("afterturn_pending_review_oldest_age_seconds", "Age of the oldest waiting review.")
 INDEX_DRIFT = Gauge("afterturn_index_drift", "Records that differ between SQL and index.", ["kind"])
 BEAT_SUCCESS = Gauge("afterturn_beat_last_success_timestamp_seconds", "When the job last succeeded.", ["job"])
+SUSPECTS = Gauge("afterturn_suspect_windows", "Windows that wait to run alone, because a worker was lost over them.")
+MODEL_OPEN = Gauge("afterturn_model_circuit_open", "1 while the model is left alone, 0 otherwise.")
+OVER_BUDGET = Gauge("afterturn_over_budget_windows", "Windows that wait for their tenant's next day.")
 BUDGET_LEFT = Gauge("afterturn_budget_remaining_ratio", "Share of today's tokens left.", ["tenant"])
 
 # What is done

@@ -8,13 +8,22 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import CursorResult, and_, delete, exists, func, or_, select, text, update
+from sqlalchemy import CursorResult, and_, bindparam, delete, exists, func, or_, select, text, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from afterturn.ids import uuid7
 from schemas.tables import OutboxRow
 from stores.sql import database_now, upsert
+
+_MINE = and_(col(OutboxRow.id) == bindparam("row"), col(OutboxRow.epoch) == bindparam("was"))
+_SETTLE = delete(OutboxRow).where(
+    _MINE, col(OutboxRow.row_version) == bindparam("version"), col(OutboxRow.generation) == bindparam("of")
+)
+_AGAIN = update(OutboxRow).where(_MINE).values(lease_until=None, next_try_at=bindparam("at"), attempts=0)
+_LATER = (
+    update(OutboxRow).where(_MINE).values(lease_until=None, next_try_at=bindparam("at"), error_code=bindparam("code"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,28 @@ def claim(session: Session, *, limit: int, lease_seconds: float) -> list[OutboxR
     return rows
 
 
+def settle_all(session: Session, rows: Sequence[OutboxRow]) -> None:
+    """`settle` for many: one statement takes what did not move, one makes the rest due again at once."""
+    if not rows:
+        return
+    claims = [{"row": row.id, "was": row.epoch, "version": row.row_version, "of": row.generation} for row in rows]
+    session.connection().execute(_SETTLE, claims)
+    now = database_now(session)
+    session.connection().execute(_AGAIN, [{"row": row.id, "was": row.epoch, "at": now} for row in rows])
+
+
+def postpone_all(session: Session, delays: Sequence[tuple[OutboxRow, float, str]]) -> None:
+    """`postpone` for many: each row with its delay in seconds and the code of what kept it."""
+    if not delays:
+        return
+    now = database_now(session)
+    later = [
+        {"row": row.id, "was": row.epoch, "at": now + timedelta(seconds=seconds), "code": code}
+        for row, seconds, code in delays
+    ]
+    session.connection().execute(_LATER, later)
+
+
 def settle(session: Session, row: OutboxRow) -> bool:
     """Ends a claim that did its work: True when nothing is owed any more.
 
@@ -104,6 +135,16 @@ def postpone(session: Session, row: OutboxRow, *, delay_seconds: float, error_co
     mine = and_(col(OutboxRow.id) == row.id, col(OutboxRow.epoch) == row.epoch)
     later = update(OutboxRow).where(mine).values(lease_until=None, next_try_at=retry_at, error_code=error_code)
     return _changed(session, later) > 0
+
+
+def due(session: Session, *, limit: int) -> int:
+    """How many rows could be claimed now, counted up to `limit`: the table itself may be long."""
+    now = database_now(session)
+    is_free = or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now)
+    # The order is there for the planner: without it a table of which nothing is due is read to its end.
+    some = select(col(OutboxRow.id)).where(col(OutboxRow.next_try_at) <= now, is_free)
+    first = some.order_by(col(OutboxRow.next_try_at), col(OutboxRow.id)).limit(limit).subquery()
+    return session.connection().execute(select(func.count()).select_from(first)).scalar_one()
 
 
 def counts(session: Session) -> OutboxCounts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memory.agents import AgentPolicy
+from memory.circuit import CircuitPolicy
 from memory.gate import GatePolicy
 from memory.procedures import ProcedurePolicy
 from memory.ranking import RankPolicy, floors
@@ -20,6 +21,7 @@ class Policies:
     """One frozen policy for each rule."""
 
     windows: WindowPolicy = field(default_factory=WindowPolicy)
+    circuit: CircuitPolicy = field(default_factory=CircuitPolicy)
     gate: GatePolicy = field(default_factory=GatePolicy)
     fold: FoldPolicy = field(default_factory=FoldPolicy)
     procedures: ProcedurePolicy = field(default_factory=ProcedurePolicy)
@@ -40,7 +42,9 @@ def policies_of(settings: Settings, *, space: str | None = None) -> Policies:
             # one by one, each for another lease.
             lease_seconds=2 * settings.llm.timeout_seconds + window.write_margin_seconds,
             max_attempts=window.max_attempts,
+            max_crashes=window.max_crashes,
         ),
+        circuit=CircuitPolicy(failures=settings.llm.circuit_failures, rest_seconds=settings.llm.circuit_rest_seconds),
         procedures=ProcedurePolicy(explore=settings.recall.explore),
         strength=StrengthPolicy(
             form=strength.form,

@@ -19,7 +19,9 @@ from schemas.tables import (
     LedgerEntry,
     Moment,
     OutboxRow,
+    Procedure,
     ProcedureOutcome,
+    ProcedureVersion,
     Turn,
     Window,
 )
@@ -94,14 +96,19 @@ def news(session: Session, seen: set[UUID]) -> list[News]:
     """What is new since the last call with the same `seen`, which it adds to: episodes, facts, refusals, outcomes."""
     found = [
         *(
-            (row.id, News("digest", f"episode:{row.outcome}", disclose(row.summary)))
+            (row.id, News("digest", row.outcome, disclose(row.summary)))
             for row in session.exec(select(Episode).order_by(col(Episode.started_at)))
         ),
         *((row.id, _fact_news(row)) for row in session.exec(select(Fact).order_by(col(Fact.recorded_at)))),
         *((row.id, _draft_news(row)) for row in session.exec(select(Draft).order_by(col(Draft.recorded_at)))),
         *(
-            (row.id, News("procedure", "success" if row.succeeded else "failure", row.source))
-            for row in session.exec(select(ProcedureOutcome).order_by(col(ProcedureOutcome.at)))
+            (row.id, News("procedure", "success" if row.succeeded else "failure", procedure.name))
+            for row, _, procedure in session.exec(
+                select(ProcedureOutcome, ProcedureVersion, Procedure)
+                .where(ProcedureOutcome.version_id == ProcedureVersion.id)
+                .where(ProcedureVersion.procedure_id == Procedure.id)
+                .order_by(col(ProcedureOutcome.at))
+            )
         ),
     ]
     fresh = [item for row_id, item in found if row_id not in seen and item.text]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
+from typing import Any, Protocol, cast
 from uuid import UUID, uuid5
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import Table, bindparam, update
+from sqlalchemy import select as select_columns
 from sqlmodel import Session, col, select
 
 from memory.windows import WindowPolicy, due_at
@@ -16,6 +19,15 @@ from schemas.tables import Session as SessionRow
 from schemas.tables import Tenant
 from stores.sql import insert_once
 from stores.tenancy import KeyInfo, hash_of
+
+_ROWS = cast("Table", cast("Any", SessionRow).__table__)
+_ADDED_TO = [
+    _ROWS.c[name]
+    for name in (
+        *("id", "agent_id", "thread_id", "ticket_id", "turn_count", "undigested_count", "undigested_tokens"),
+        *("first_undigested_at", "last_received_at", "last_turn_at", "ended_at", "outcome"),
+    )
+]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,11 +50,11 @@ class Arrivals:
     last_turn_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: str | None = None
+    session_ref: UUID = field(init=False)
 
-    @property
-    def session_ref(self) -> UUID:
-        """The row's id."""
-        return session_ref(self.user_ref, self.session_hash)
+    def __post_init__(self) -> None:
+        """The row's id follows from the rest."""
+        self.session_ref = session_ref(self.user_ref, self.session_hash)
 
 
 def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
@@ -50,6 +62,7 @@ def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
     return hash_of(tenant, "session", session_id)
 
 
+@lru_cache(maxsize=4096)
 def session_ref(user_ref: UUID, session_hash: str) -> UUID:
     """The id of a user's session: it follows from its keyed hash, so that the ledger can name it before it exists."""
     return uuid5(user_ref, session_hash)
@@ -63,22 +76,13 @@ def find(session: Session, ref: UUID) -> SessionRow | None:
 def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) -> None:
     """Makes the sessions that are new and adds what arrived; one row and one lock per session, in id order.
 
-    Raises: ValueError when two arrivals are of one session: the caller folds them first.
+    One arrival a session: the caller folds them first.
     """
-    by_ref = {one.session_ref: one for one in sorted(arrivals, key=lambda one: one.session_ref)}
-    if not by_ref:
-        return
-    insert_once(session, SessionRow, [_new(one) for one in by_ref.values()])
-    rows = session.exec(
-        select(SessionRow)
-        .where(col(SessionRow.id).in_(list(by_ref)))
-        .order_by(col(SessionRow.id))
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    ).all()
-    changes = [{"row_id": row.id, **_added(row, by_ref[row.id], policy)} for row in rows]
-    statement = update(SessionRow).where(col(SessionRow.id) == bindparam("row_id"))
-    session.connection().execute(statement, changes)
+    by_ref = {one.session_ref: one for one in arrivals}
+    changed = _change_known(session, by_ref, policy)
+    fresh = [_new(ref, one, policy) for ref, one in by_ref.items() if ref not in changed]
+    made = {row[0] for row in insert_once(session, SessionRow, fresh)}
+    _change_known(session, {ref: one for ref, one in by_ref.items() if ref not in changed | made}, policy)
 
 
 def is_over(ended_at: datetime | None, last_turn_at: datetime | None) -> bool:
@@ -112,22 +116,68 @@ def due_now(session: Session, refs: Sequence[UUID], now: datetime) -> None:
     session.connection().execute(statement)
 
 
-def _new(one: Arrivals) -> SessionRow:
-    return SessionRow(
-        id=one.session_ref,
-        tenant_id=one.tenant_id,
-        user_ref=one.user_ref,
-        session_hash=one.session_hash,
-        session_id=enclose(one.session_id),
-        agent_id=one.agent_id,
-        thread_id=one.thread_id,
-        ticket_id=one.ticket_id,
-        last_received_at=one.received_at,
-        created_at=one.received_at,
-    )
+def _change_known(session: Session, by_ref: Mapping[UUID, Arrivals], policy: WindowPolicy) -> set[UUID]:
+    """Locks the sessions that are there, in id order, and adds to them; answers which those are."""
+    if not by_ref:
+        return set()
+    query = select_columns(*_ADDED_TO).where(_ROWS.c.id.in_(list(by_ref))).order_by(_ROWS.c.id).with_for_update()
+    rows = cast("Iterable[_Counted]", session.connection().execute(query).all())
+    changes = {row.id: {"row_id": row.id, **_added(row, by_ref[row.id], policy)} for row in rows}
+    if changes:
+        session.connection().execute(update(_ROWS).where(_ROWS.c.id == bindparam("row_id")), list(changes.values()))
+    return set(changes)
 
 
-def _added(row: SessionRow, one: Arrivals, policy: WindowPolicy) -> dict[str, object]:
+def _new(ref: UUID, one: Arrivals, policy: WindowPolicy) -> dict[str, Any]:
+    """A mapping, not a model: a model costs more than its insert."""
+    return {
+        "id": ref,
+        "tenant_id": one.tenant_id,
+        "user_ref": one.user_ref,
+        "session_hash": one.session_hash,
+        "session_id": enclose(one.session_id),
+        "last_received_at": one.received_at,
+        "created_at": one.received_at,
+        **_added(_Untouched(ref, one.received_at), one, policy),
+    }
+
+
+class _Counted(Protocol):
+    """A session's row, as far as arrivals change it."""
+
+    id: UUID
+    agent_id: str | None
+    thread_id: str | None
+    ticket_id: str | None
+    turn_count: int
+    undigested_count: int
+    undigested_tokens: int
+    first_undigested_at: datetime | None
+    last_received_at: datetime
+    last_turn_at: datetime | None
+    ended_at: datetime | None
+    outcome: str | None
+
+
+@dataclass(slots=True)
+class _Untouched:
+    """A session before its first arrivals."""
+
+    id: UUID
+    last_received_at: datetime
+    agent_id: str | None = None
+    thread_id: str | None = None
+    ticket_id: str | None = None
+    turn_count: int = 0
+    undigested_count: int = 0
+    undigested_tokens: int = 0
+    first_undigested_at: datetime | None = None
+    last_turn_at: datetime | None = None
+    ended_at: datetime | None = None
+    outcome: str | None = None
+
+
+def _added(row: _Counted, one: Arrivals, policy: WindowPolicy) -> dict[str, object]:
     first = row.first_undigested_at or (one.received_at if one.turn_count else None)
     tokens = row.undigested_tokens + one.token_count
     last = max(row.last_received_at, one.received_at)

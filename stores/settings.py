@@ -27,7 +27,6 @@ from stores.setting_areas import (
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
-    WeaviateSettings,
     WindowSettings,
     WorkerSettings,
 )
@@ -83,7 +82,6 @@ class Settings(BaseSettings):
     broker_url: str = Field(default_factory=_broker_url, repr=False)
     database_url: str = Field(default_factory=_database_url, repr=False)
     lang: Literal["zh", "en"] | None = None
-    weaviate: WeaviateSettings = WeaviateSettings()
     llm: LlmSettings = LlmSettings()
     embed: EmbedSettings = EmbedSettings()
     window: WindowSettings = WindowSettings()
@@ -131,10 +129,11 @@ class Settings(BaseSettings):
         return self.database_url.startswith("sqlite")
 
     @property
-    def has_hot_cache(self) -> bool:
-        """Recall reads through Redis."""
+    def hot_url(self) -> str | None:
+        """The Redis that recall reads through, as redis-py spells it; None when it reads SQL alone."""
         wanted = self.recall.hot_cache
-        return not self.is_sqlite if wanted == "auto" else wanted == "on"
+        is_on = not self.is_sqlite if wanted == "auto" else wanted == "on"
+        return self.redis_url if is_on else None
 
     @property
     def api_host(self) -> str:
@@ -217,6 +216,11 @@ def as_environment(settings: Settings) -> dict[str, str]:
             pairs = [(name, value, None if field.default_factory else field.default)]
         found |= {f"{PREFIX}{n}".upper(): _written(given) for n, given, default in pairs if given != default}
     return found
+
+
+def environment_with(settings: Settings) -> dict[str, str]:
+    """This process's environment, with these settings: for a child that works for the same service."""
+    return {**os.environ, **as_environment(settings)}
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:

@@ -1,25 +1,26 @@
-"""Windows as rows: cut under the session's lock, claimed in fair tenant order, finished by whoever holds the epoch."""
+"""Windows as rows: claimed in fair tenant order, finished by whoever holds the epoch, buried or revived."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, or_, update
+from sqlalchemy import ColumnElement, and_, func, literal, or_, update
 from sqlmodel import Session, col, select
 
-from memory.windows import WindowPolicy, cut, due_at
 from schemas.delivery import EventState, WindowState
 from schemas.errors import StaleClaim
 from schemas.tables import Session as SessionRow
-from schemas.tables import Tenant, Turn, User, Window
-from stores import dead, ledger, sessions, turns
-from stores.sql import Database, database_now, insert_once
+from schemas.tables import Tenant, User, Window
+from stores import dead, ledger
+from stores.sql import Database, database_now
 
-_OPEN = (WindowState.WAITING.value, WindowState.ANSWERED.value)
+# Written into the statement as they stand: a parameter would hide from the planner that a partial index fits.
+_ANSWERED = literal(WindowState.ANSWERED.value, literal_execute=True)
+OPEN = (literal(WindowState.WAITING.value, literal_execute=True), _ANSWERED)
 _TENANTS_PER_CLAIM = 8
 
 
@@ -29,6 +30,7 @@ class Claim:
 
     `attempts` counts claims, this one included, but for those that were given back without blame. `turn_ids` are in
     conversation order. `waited_seconds` is the window's age when it was claimed, by the database's clock.
+    `is_answered`: the stored answer is whole. `is_suspect`: a worker was lost over it, so it must run alone.
     """
 
     window_id: UUID
@@ -42,6 +44,8 @@ class Claim:
     answer: bytes | None
     attempts: int
     waited_seconds: float = 0.0
+    is_answered: bool = False
+    is_suspect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +57,58 @@ class Backlog:
     due_sessions: int
 
 
-def cut_due(
-    session: Session,
-    *,
-    policy: WindowPolicy,
-    limit: int,
-    new_id: Callable[[], UUID],
-    prompt_version: str,
-) -> int:
-    """Cuts the undigested turns of up to `limit` due sessions into windows; answers how many sessions it looked at.
-
-    Each session's row is locked meanwhile, and one that somebody else holds is left to them. A session that goes on
-    keeps the turns of a last window that still has room; late turns become windows of their own.
-    """
-    now = database_now(session)
-    due = session.exec(
-        select(SessionRow)
-        .where(col(SessionRow.due_at) <= now)
-        .order_by(col(SessionRow.due_at), col(SessionRow.id))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    ).all()
-    for row in due:
-        _cut_session(session, row, policy=policy, now=now, new_id=new_id, prompt_version=prompt_version)
-    return len(due)
-
-
-def claim_next(db: Database, *, lease_seconds: float) -> Claim | None:
+def claim_next(
+    db: Database, *, lease_seconds: float, with_suspects: bool = True, answered_only: bool = False
+) -> Claim | None:
     """The next due window, ours for `lease_seconds`, committed; None when nothing is due or somebody was faster.
 
     Fair: among tenants with due work, the one with the fewest running claims, then the one served least recently.
-    Inside a tenant the window that has been due longest.
+    Inside a tenant the window that has been due longest. A suspect window is given out only to who can run it alone.
     """
-    return db.write(lambda session: _claim(session, lease_seconds))
+    return db.write(
+        lambda session: claim(
+            session, lease_seconds=lease_seconds, with_suspects=with_suspects, answered_only=answered_only
+        )
+    )
+
+
+def claim(
+    session: Session, *, lease_seconds: float, with_suspects: bool = True, answered_only: bool = False
+) -> Claim | None:
+    """`claim_next` inside the caller's transaction, which must commit before the work begins."""
+    wanted = _Wanted(with_suspects=with_suspects, answered_only=answered_only)
+    now = database_now(session)
+    for tenant_id in _tenants_in_turn(session, now, wanted):
+        row = session.exec(
+            select(Window)
+            .where(Window.tenant_id == tenant_id, wanted.is_due(now))
+            .order_by(col(Window.next_try_at), col(Window.id))
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        ).first()
+        if row is not None and (taken := _take(session, row, now, lease_seconds, wanted)) is not None:
+            served = update(Tenant).where(col(Tenant.id) == tenant_id).values(served_at=now)
+            session.connection().execute(served)
+            return taken
+    return None
+
+
+def claim_of(row: Window, now: datetime) -> Claim:
+    """The claim on a row as it stands now."""
+    return Claim(
+        window_id=row.id,
+        epoch=row.epoch,
+        tenant_id=row.tenant_id,
+        user_ref=row.user_ref,
+        session_ref=row.session_ref,
+        turn_ids=tuple(UUID(event_id) for event_id in row.turn_ids),
+        generation=row.generation,
+        prompt_version=row.prompt_version,
+        answer=row.answer,
+        attempts=row.attempts,
+        waited_seconds=max(0.0, (now - row.created_at).total_seconds()),
+        is_answered=row.state == WindowState.ANSWERED,
+    )
 
 
 def hold(session: Session, claim: Claim) -> None:
@@ -122,6 +145,7 @@ def finish(session: Session, claim: Claim) -> None:
         state=WindowState.APPLIED.value,
         applied_at=database_now(session),
         lease_until=None,
+        crashes=0,
         error_code=None,
     )
     ledger.close_window(session, claim.window_id, EventState.DIGESTED)
@@ -135,7 +159,7 @@ def postpone(session: Session, claim: Claim, error_code: str, delay_seconds: flo
     _hold(session, claim)
     at = database_now(session) + timedelta(seconds=delay_seconds)
     attempts = claim.attempts if is_blamed else claim.attempts - 1
-    _change(session, claim, lease_until=None, next_try_at=at, error_code=error_code, attempts=attempts)
+    _change(session, claim, lease_until=None, next_try_at=at, error_code=error_code, attempts=attempts, crashes=0)
 
 
 def bury(session: Session, claim: Claim, error_code: str) -> None:
@@ -144,29 +168,34 @@ def bury(session: Session, claim: Claim, error_code: str) -> None:
     _bury(session, claim.window_id, claim.tenant_id, user_ref=claim.user_ref, attempts=claim.attempts, code=error_code)
 
 
-def bury_lost(session: Session, *, max_attempts: int, limit: int = 100) -> int:
-    """Buries windows whose workers were lost `max_attempts` times, without any outcome; answers how many."""
+def bury_lost(session: Session, *, max_crashes: int, limit: int = 100) -> int:
+    """Buries windows over which `max_crashes` processes of their own died; answers how many."""
     now = database_now(session)
     lost = session.exec(
         select(Window)
         .where(
             col(Window.lease_until) <= now,
-            col(Window.state).in_(_OPEN),
-            col(Window.attempts) >= max_attempts,
+            col(Window.state).in_(OPEN),
+            col(Window.crashes) >= max_crashes,
         )
         .order_by(col(Window.id))
         .limit(limit)
         .with_for_update(skip_locked=True)
     ).all()
     for row in lost:
-        _bury(session, row.id, row.tenant_id, user_ref=row.user_ref, attempts=row.attempts, code="worker_lost")
+        _bury(session, row.id, row.tenant_id, user_ref=row.user_ref, attempts=row.crashes, code="worker_lost")
     return len(lost)
 
 
 def revive(session: Session, window_id: UUID) -> bool:
-    """Makes a dead window due again, with no attempts and the answer it had. False when it is not dead."""
+    """Makes a dead window due again, with no attempts and the answer it had.
+
+    False when it is not dead, or its user was erased since: then nothing of it may come back.
+    """
     row = session.exec(select(Window).where(Window.id == window_id).with_for_update()).one_or_none()
     if row is None or row.state != WindowState.DEAD:
+        return False
+    if session.exec(select(User.generation).where(User.id == row.user_ref)).one_or_none() != row.generation:
         return False
     statement = (
         update(Window)
@@ -175,6 +204,7 @@ def revive(session: Session, window_id: UUID) -> bool:
             state=(WindowState.WAITING if row.answer is None else WindowState.ANSWERED).value,
             epoch=row.epoch + 1,
             attempts=0,
+            crashes=0,
             lease_until=None,
             next_try_at=database_now(session),
             error_code=None,
@@ -185,115 +215,61 @@ def revive(session: Session, window_id: UUID) -> bool:
     return True
 
 
-def backlog(session: Session) -> Backlog:
-    """What waits now, by the database's clock."""
+def backlog(session: Session, *, answered_only: bool = False) -> Backlog:
+    """What waits now, by the database's clock. `answered_only`: of due windows, those that need no model any more."""
     now = database_now(session)
-    due = session.exec(select(func.count()).select_from(Window).where(_is_due(now))).one()
+    is_due = _Wanted(answered_only=answered_only).is_due(now)
+    due = session.exec(select(func.count()).select_from(Window).where(is_due)).one()
     running = session.exec(select(func.count()).select_from(Window).where(col(Window.lease_until) > now)).one()
     sessions = session.exec(select(func.count()).select_from(SessionRow).where(col(SessionRow.due_at) <= now)).one()
     return Backlog(due, running, sessions)
 
 
-def _cut_session(
-    session: Session,
-    row: SessionRow,
-    *,
-    policy: WindowPolicy,
-    now: datetime,
-    new_id: Callable[[], UUID],
-    prompt_version: str,
-) -> None:
-    waiting = turns.undigested(session, row.id)
-    idle = due_at(
-        first_undigested_at=row.first_undigested_at,
-        last_received_at=row.last_received_at,
-        undigested_tokens=0,
-        has_ended=sessions.is_over(row.ended_at, row.last_turn_at),
-        policy=policy,
-    )
-    is_over = idle is None or idle <= now
-    generation = session.exec(select(User.generation).where(User.id == row.user_ref)).one()
-    by_id = {turn.event_id: turn for turn in waiting}
-    for ids in cut(turns.sizes(waiting), policy, only_full=not is_over):
-        window_id = new_id()
-        window = Window(
-            id=window_id,
-            tenant_id=row.tenant_id,
-            user_ref=row.user_ref,
-            session_ref=row.id,
-            turn_ids=[str(event_id) for event_id in ids],
-            token_count=sum(by_id[event_id].token_count for event_id in ids),
-            prompt_version=prompt_version,
-            generation=generation,
-            next_try_at=now,
-            created_at=now,
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which due windows a worker takes."""
+
+    with_suspects: bool = True
+    answered_only: bool = False
+
+    def is_due(self, now: datetime) -> ColumnElement[bool]:
+        is_free = col(Window.lease_until).is_(None)
+        return and_(
+            col(Window.state).in_(OPEN),
+            *((col(Window.state) == _ANSWERED,) if self.answered_only else ()),
+            col(Window.next_try_at) <= now,
+            or_(is_free, col(Window.lease_until) <= now) if self.with_suspects else is_free,
         )
-        insert_once(session, Window, [window])
-        turns.assign(session, row.tenant_id, ids, window_id)
-        ledger.enter_window(session, row.tenant_id, ids, window_id)
-        for event_id in ids:
-            del by_id[event_id]
-    _settle(session, row, list(by_id.values()), policy)
 
 
-def _settle(session: Session, row: SessionRow, left: Sequence[Turn], policy: WindowPolicy) -> None:
-    first = min((turn.received_at for turn in left), default=None)
-    tokens = sum(turn.token_count for turn in left)
-    statement = (
-        update(SessionRow)
-        .where(col(SessionRow.id) == row.id)
+def _take(session: Session, row: Window, now: datetime, lease_seconds: float, wanted: _Wanted) -> Claim | None:
+    """The claim, unless somebody was faster. A suspect's attempt takes the place of the lost one, which is no fault."""
+    is_suspect = row.lease_until is not None
+    epoch, attempts = row.epoch + 1, row.attempts + (0 if is_suspect else 1)
+    taken = (
+        update(Window)
+        .where(col(Window.id) == row.id, col(Window.epoch) == row.epoch, wanted.is_due(now))
         .values(
-            undigested_count=len(left),
-            undigested_tokens=tokens,
-            first_undigested_at=first,
-            due_at=due_at(
-                first_undigested_at=first,
-                last_received_at=row.last_received_at,
-                undigested_tokens=tokens,
-                has_ended=sessions.is_over(row.ended_at, row.last_turn_at),
-                policy=policy,
-            ),
+            epoch=epoch,
+            attempts=attempts,
+            crashes=row.crashes + (1 if is_suspect else 0),
+            lease_until=now + timedelta(seconds=lease_seconds),
         )
     )
-    session.connection().execute(statement)
+    if session.connection().execute(taken).rowcount != 1:
+        return None
+    session.refresh(row)
+    return replace(claim_of(row, now), is_suspect=is_suspect)
 
 
-def _claim(session: Session, lease_seconds: float) -> Claim | None:
-    now = database_now(session)
-    for tenant_id in _tenants_in_turn(session, now):
-        row = session.exec(
-            select(Window)
-            .where(Window.tenant_id == tenant_id, _is_due(now))
-            .order_by(col(Window.next_try_at), col(Window.id))
-            .limit(1)
-            .with_for_update(skip_locked=True)
-        ).first()
-        if row is None:
-            continue
-        taken = (
-            update(Window)
-            .where(col(Window.id) == row.id, col(Window.epoch) == row.epoch, _is_due(now))
-            .values(
-                epoch=row.epoch + 1,
-                attempts=row.attempts + 1,
-                lease_until=now + timedelta(seconds=lease_seconds),
-            )
-        )
-        if session.connection().execute(taken).rowcount == 1:
-            served = update(Tenant).where(col(Tenant.id) == tenant_id).values(served_at=now)
-            session.connection().execute(served)
-            return _as_claim(row, now)
-    return None
-
-
-def _tenants_in_turn(session: Session, now: datetime) -> Sequence[UUID]:
+def _tenants_in_turn(session: Session, now: datetime, wanted: _Wanted) -> Sequence[UUID]:
     running = (
         select(col(Window.tenant_id), func.count().label("claims"))
         .where(col(Window.lease_until) > now)
         .group_by(col(Window.tenant_id))
         .subquery()
     )
-    has_due = select(Window.id).where(col(Window.tenant_id) == col(Tenant.id), _is_due(now)).exists()
+    has_due = select(Window.id).where(col(Window.tenant_id) == col(Tenant.id), wanted.is_due(now)).exists()
     query = (
         select(Tenant.id)
         .outerjoin(running, running.c.tenant_id == col(Tenant.id))
@@ -302,30 +278,6 @@ def _tenants_in_turn(session: Session, now: datetime) -> Sequence[UUID]:
         .limit(_TENANTS_PER_CLAIM)
     )
     return session.exec(query).all()
-
-
-def _is_due(now: datetime) -> ColumnElement[bool]:
-    return and_(
-        col(Window.state).in_(_OPEN),
-        col(Window.next_try_at) <= now,
-        or_(col(Window.lease_until).is_(None), col(Window.lease_until) <= now),
-    )
-
-
-def _as_claim(row: Window, now: datetime) -> Claim:
-    return Claim(
-        window_id=row.id,
-        epoch=row.epoch + 1,
-        tenant_id=row.tenant_id,
-        user_ref=row.user_ref,
-        session_ref=row.session_ref,
-        turn_ids=tuple(UUID(event_id) for event_id in row.turn_ids),
-        generation=row.generation,
-        prompt_version=row.prompt_version,
-        answer=row.answer,
-        attempts=row.attempts + 1,
-        waited_seconds=max(0.0, (now - row.created_at).total_seconds()),
-    )
 
 
 def _hold(session: Session, claim: Claim) -> None:
@@ -338,7 +290,7 @@ def _hold(session: Session, claim: Claim) -> None:
         select(Window.epoch)
         .where(
             Window.id == claim.window_id,
-            col(Window.state).in_(_OPEN),
+            col(Window.state).in_(OPEN),
             col(Window.lease_until) > database_now(session),
         )
         .with_for_update()

@@ -85,7 +85,6 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "task_send_sent_event": False,
         "worker_send_task_events": True,
         "worker_prefetch_multiplier": 1,
-        "worker_soft_shutdown_timeout": settings.workers.grace_seconds,
         "worker_cancel_long_running_tasks_on_connection_loss": False,
         "worker_hijack_root_logger": False,
         "worker_redirect_stdouts": False,

@@ -10,15 +10,18 @@ from sqlmodel import Session
 
 from llm.failures import ENDPOINT_CODES
 from memory.windows import backoff, busy_wait
-from schemas.errors import ModelBusy, Permanent, ServiceError, StaleClaim, Transient
-from stores import metrics, windows
+from schemas.errors import ModelBusy, NotNow, Permanent, ServiceError, StaleClaim, Transient
+from stores import circuit, metrics, windows
 from stores.kit import Kit, process_kit
 from stores.logcontext import bound
 from stores.windows import Claim
+from tasks import alone
 from tasks.answer import answer
 from tasks.app import DIGEST
 from tasks.apply import apply
 from tasks.base import MemoryTask, frames, memory_task, place
+from tasks.budget import within
+from tasks.inhand import in_hand
 
 logger = logging.getLogger(__name__)
 
@@ -31,17 +34,40 @@ def digest(kit: Kit) -> Claim | None:
 
     Repeat: an answer that was stored is not paid for again; one that was applied is not applied again.
     """
-    claim = windows.claim_next(kit.db, lease_seconds=kit.policies.windows.lease_seconds)
-    if claim is None:
-        return None
-    with bound(window_id=claim.window_id, session_ref=claim.session_ref):
+    with alone.room() as has_room:
+        claim = _claim(kit, with_suspects=has_room)
+        if claim is not None and claim.is_suspect:
+            with bound(window_id=claim.window_id, session_ref=claim.session_ref), in_hand.hold(claim, kit.db):
+                alone.run_alone(kit, claim)
+            return claim
+    if claim is not None:
+        work(kit, claim)
+    return claim
+
+
+def work(kit: Kit, claim: Claim) -> None:
+    """Brings a claimed window to an outcome in this process: applied, given back for later, or buried."""
+    with bound(window_id=claim.window_id, session_ref=claim.session_ref), in_hand.hold(claim, kit.db):
         try:
-            apply(kit, claim, answer(kit, claim))
+            with within(kit, claim):
+                draft = answer(kit, claim)
+            apply(kit, claim, draft)
         except StaleClaim:
             logger.info("window passed to another worker")
         except Exception as exc:
             _give_back(kit, claim, exc)
-    return claim
+
+
+def _claim(kit: Kit, *, with_suspects: bool) -> Claim | None:
+    """The next due window; while the model is left alone, one that does not need it any more."""
+    with kit.db.read() as session:
+        is_open = circuit.wait_seconds(session) > 0 and not kit.settings.llm.is_offline
+    return windows.claim_next(
+        kit.db,
+        lease_seconds=kit.policies.windows.lease_seconds,
+        with_suspects=with_suspects,
+        answered_only=is_open,
+    )
 
 
 def _give_back(kit: Kit, claim: Claim, exc: Exception) -> None:
@@ -51,7 +77,11 @@ def _give_back(kit: Kit, claim: Claim, exc: Exception) -> None:
         # A bug on one window must not hold up the others: it is counted there, and ends as a dead letter.
         logger.error("window failed error=%s\n%s", place(exc), frames(exc))
         exc = Transient(code="bug")
-    if exc.code in ENDPOINT_CODES:
+    if isinstance(exc, NotNow):
+        # Nobody was asked, so nobody is to blame; a little apart, so that they do not all come back at once.
+        delay = (exc.retry_after_seconds or 0.0) + roll * policy.backoff_base_seconds
+        _postpone(kit, claim, exc.code, delay, is_blamed=False)
+    elif exc.code in ENDPOINT_CODES:
         _postpone(kit, claim, exc.code, ENDPOINT_WAIT_SECONDS * (0.5 + roll), is_blamed=False)
     elif isinstance(exc, ModelBusy):
         if claim.waited_seconds < policy.patience_seconds:

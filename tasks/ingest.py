@@ -26,7 +26,7 @@ from afterturn.errors import BadSeal
 from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import disclose_json, enclose, enclose_json
-from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
+from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, StoreBusy, Transient
 from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
@@ -60,7 +60,9 @@ class BatchInfo:
     is_counted: bool = True
 
 
-def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch: BatchInfo) -> list[Receipt]:
+def ingest_events(
+    kit: Stores, key: KeyInfo, events: Sequence[object], *, batch: BatchInfo, give_up_seconds: float | None = None
+) -> list[Receipt]:
     """Keeps events of one key in one transaction; answers one receipt each, in their order.
 
     Repeat: the same events are duplicates and change nothing. A bad event does not touch the others.
@@ -69,7 +71,7 @@ def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch:
     key.require("publish")
     started = time.monotonic()
     judged = [judge(raw, key, parks=batch.parks) for raw in events]
-    receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch))
+    receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch), give_up_seconds=give_up_seconds)
     _count(receipts, started)
     return receipts
 
@@ -98,13 +100,14 @@ def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False, answer: A
         told = of_batch(sender, "stored" if exc.code in _NEWER else "dead", exc.code)
         return _unread(kit, name, blob, exc.code, lambda: answer(sender, told))
     info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
+    if redelivered:
+        # It opened; from here on each event answers for itself, and none takes the batch's other events with it.
+        kit.db.write(lambda session: dead.end_attempt(session, [name]))
     try:
         receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
     except Forbidden as exc:
         answer(sender, of_batch(sender, "rejected", exc.code))
         raise
-    if redelivered:
-        kit.db.write(lambda session: dead.end_attempt(session, [name]))
     answer(sender, of_events(sender, receipts))
     return receipts
 
@@ -163,6 +166,9 @@ def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Rece
         try:
             receipts = ingest_events(kit, key, [raw], batch=info)
         except ServiceError:
+            # The database was away, no worker was lost: this must not count towards a dead letter.
+            with suppress(StoreBusy):
+                kit.db.write(lambda session: dead.end_attempt(session, [name]))
             raise
         except Exception as exc:
             logger.error("event failed error=%s\n%s", type(exc).__qualname__, frames(exc))
@@ -177,7 +183,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
     received_at = database_now(session)
     known = ledger.enter(session, key.tenant_id, _entries(judged, key, users, batch, received_at))
     world = received_at + timedelta(seconds=clock.offset_seconds(session))
-    policy = TimePolicy(ahead_seconds=kit.settings.ingest.max_ahead_seconds)
+    bounds = kit.settings.ingest
+    policy = TimePolicy(ahead_seconds=bounds.max_ahead_seconds, offset_seconds=bounds.max_skew_seconds)
     keeping = Keeping(
         session=session,
         key=key,
@@ -197,6 +204,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
         elif isinstance(one, Kept):
             keeping.take(one, place(one.event, world, batch.clock_offset_ms, policy), users[one.event.user_id])
     keeping.save()
+    # Before the receipt: an agent that has it reads its own words.
+    after_commit(session, partial(kit.hot.drop, keeping.marks()))
     if batch.is_counted:
         ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
     if keeping.has_ended_session:
@@ -250,19 +259,24 @@ def _verdict(one: Judged, known: dict[UUID, Known], seen: dict[UUID, str]) -> Re
     return Receipt(event_id=event_id, state="rejected", code="id_conflict", field="event_id")
 
 
-def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
-    parked = {
+def _with_its_key(key: KeyInfo, one: Unread, batch: BatchInfo) -> bytes:
+    """The event with all that it takes to take it in again."""
+    held = {
         "key_id": key.key_id,
         "producer": batch.producer,
         "clock_offset_ms": batch.clock_offset_ms,
         "event": disclose_json(one.payload),
     }
+    return enclose_json(held)
+
+
+def _park_event(session: Session, key: KeyInfo, one: Unread, batch: BatchInfo) -> None:
     dead.put(
         session,
         kind=dead.PARKED,
         key=f"{key.tenant_id}:{one.event_id}",
         error_code=f"event_v{one.version}",
-        payload=enclose_json(parked),
+        payload=_with_its_key(key, one, batch),
         tenant_id=key.tenant_id,
     )
 
@@ -291,7 +305,7 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
             kind=dead.EVENT,
             key=f"{key.tenant_id}:{letter.event_id or letter.content_hash}",
             error_code=code,
-            payload=letter.payload,
+            payload=_with_its_key(key, letter, info),
             tenant_id=key.tenant_id,
         )
         ledger.count(session, key.tenant_id, received_at, {info.producer: Tally(dead=1)})

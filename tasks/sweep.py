@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
+from uuid import UUID
+
+from sqlmodel import Session
 
 from afterturn.ids import uuid7
 from memory.prompts import PROMPT_VERSION
-from stores import outbox, windows
+from memory.windows import WindowPolicy
+from stores import circuit, cutting, jobs, outbox, windows
 from stores.windows import Backlog
 from tasks.app import DIGEST, INDEX, SWEEP
 from tasks.base import MemoryTask, hint, memory_task, queued
 from tasks.intake import Stores, process
-from tasks.parked import read_parked
+from tasks.parked import ParkedReader
 
 logger = logging.getLogger(__name__)
 
-# On SQLite a transaction keeps every other writer waiting: a few sessions take about 20 ms.
+# On SQLite a transaction keeps every other writer waiting: a few sessions, and no more turns than a window may hold.
 SESSIONS_PER_CUT = 10
 SECONDS_PER_SWEEP = 10.0
 INDEX_HINTS = 2
@@ -67,15 +71,16 @@ def sweep(kit: Stores, broker: Hints) -> Swept:
     """Cuts every due session, bounded in time, then keeps the queues supplied with hints. Repeat: harmless."""
     cut = _cut(kit)
     policy = kit.policies.windows
-    buried = kit.db.write(lambda session: windows.bury_lost(session, max_attempts=policy.max_attempts))
+    buried = kit.db.write(lambda session: _bury_lost(session, policy))
     if buried:
         logger.error("windows buried code=worker_lost count=%d", buried)
     with kit.db.read() as session:
-        backlog = windows.backlog(session)
-        owed = outbox.counts(session)
+        is_open = circuit.wait_seconds(session) > 0
+        backlog = windows.backlog(session, answered_only=is_open)
+        owed = outbox.due(session, limit=INDEX_HINTS)
     slots = max(1, kit.settings.workers.slots - kit.settings.workers.reserved_slots)
     digests = _supply(broker, DIGEST, partial(wanted, backlog, slots))
-    indexing = _supply(broker, INDEX, lambda: min(INDEX_HINTS, owed.owed - owed.leased))
+    indexing = _supply(broker, INDEX, lambda: owed)
     if cut or digests:
         logger.info(
             "swept sessions=%d due=%d running=%d digests=%d indexing=%d",
@@ -92,17 +97,39 @@ def wanted(backlog: Backlog, slots: int) -> int:
 
 
 def _cut(kit: Stores) -> int:
-    policy, deadline, total = kit.policies.windows, time.monotonic() + SECONDS_PER_SWEEP, 0
+    """Round after round over the tenants with due sessions, a few of each: none waits for all of another's."""
+    deadline, total, in_round, place = time.monotonic() + SECONDS_PER_SWEEP, 0, 0, None
     while time.monotonic() < deadline:
-        count = kit.db.write(
-            lambda session: windows.cut_due(
-                session, policy=policy, limit=SESSIONS_PER_CUT, new_id=uuid7, prompt_version=PROMPT_VERSION
-            )
-        )
-        total += count
-        if count < SESSIONS_PER_CUT:
+        tenants = _due_tenants(kit, place)
+        if tenants:
+            in_round += kit.db.write(partial(_cut_share, kit.policies.windows, tenants)).sessions
+            place = tenants[-1]
+        elif in_round:
+            total, in_round, place = total + in_round, 0, None
+        else:
             break
-    return total
+    return total + in_round
+
+
+def _bury_lost(session: Session, policy: WindowPolicy) -> int:
+    jobs.note(session, SWEEP)
+    return windows.bury_lost(session, max_crashes=policy.max_crashes)
+
+
+def _due_tenants(kit: Stores, after: UUID | None) -> Sequence[UUID]:
+    with kit.db.read() as session:
+        return cutting.due_tenants(session, after=after, limit=SESSIONS_PER_CUT)
+
+
+def _cut_share(policy: WindowPolicy, tenant_ids: Sequence[UUID], session: Session) -> cutting.Cutting:
+    return cutting.cut_due(
+        session,
+        policy=policy,
+        limit=SESSIONS_PER_CUT,
+        new_id=uuid7,
+        prompt_version=PROMPT_VERSION,
+        tenant_ids=tenant_ids,
+    )
 
 
 def _supply(broker: Hints, name: str, needed: Callable[[], int]) -> int:
@@ -113,17 +140,12 @@ def _supply(broker: Hints, name: str, needed: Callable[[], int]) -> int:
     return missing if missing > 0 and broker.hint(name, missing) else 0
 
 
-class _FirstSweep:
-    """Whether this process has read what older versions parked: after an upgrade every process is new."""
-
-    done = False
+_parked = ParkedReader()
 
 
 @memory_task(SWEEP)
 def sweep_task(task: MemoryTask) -> None:
     """Beat's pulse, and an ingest's word that a session has ended."""
     kit = process.intake()
-    if not _FirstSweep.done:
-        read_parked(kit)
-        _FirstSweep.done = True
+    _parked.read(kit)
     sweep(kit, Broker())

@@ -33,7 +33,8 @@ from tasks.decay import decay
 from tasks.digest import digest
 from tasks.expire import expire
 from tasks.index import index
-from tasks.ingest import Receipt, ingest_events
+from tasks.ingest import ingest_events
+from tasks.receipts import Receipt
 from tasks.recall import Guards, recall
 from tasks.sweep import Swept, sweep
 

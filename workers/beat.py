@@ -16,7 +16,7 @@ def beat_configuration(settings: Settings) -> dict[str, Any]:
     return {
         "beat_schedule": beat_schedule(settings),
         # All entries are short intervals: nothing is worth a file that remembers the last run.
-        "beat_scheduler": "celery.beat:Scheduler",
+        "beat_scheduler": "workers.ticking:Scheduler",
         "beat_max_loop_interval": 5,
     }
 

@@ -6,30 +6,16 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from typing import Literal
 
 from schemas.errors import BadSettings, ServiceError
 from stores.settings import Settings, load_settings, unknown_variables
-from workers import broker, presence
+from workers import broker, delivery_checks, presence
+from workers.findings import UP, Check, fail, ok, warn
 from workers.processes import answers
 from workers.speech import tr
 
-State = Literal["ok", "warn", "fail"]
-
 MIN_FREE_BYTES = 1_000_000_000
-UP = "./afterturn up"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at. `mend` is a command or a step; empty when nothing is wrong."""
-
-    name: str
-    state: State
-    found: str
-    mend: str = ""
 
 
 def run_checks() -> list[Check]:
@@ -37,7 +23,7 @@ def run_checks() -> list[Check]:
     try:
         settings = load_settings()
     except BadSettings as exc:
-        return [_fail("settings", str(exc), tr("改正该变量", "set the variable right"))]
+        return [fail("settings", str(exc), tr("改正该变量", "set the variable right"))]
     looks: list[Callable[[Settings], Check]] = [
         _variables,
         _home,
@@ -52,67 +38,62 @@ def run_checks() -> list[Check]:
         _api,
         _flower,
     ]
-    return [_looked(look, settings) for look in looks]
+    return [*(_looked(look, settings) for look in looks), *_delivery(settings)]
 
 
 def _looked(look: Callable[[Settings], Check], settings: Settings) -> Check:
     try:
         return look(settings)
     except ServiceError as exc:
-        return _fail(look.__name__.removeprefix("_"), f"{exc.code}: {exc}", UP)
+        return fail(look.__name__.removeprefix("_"), f"{exc.code}: {exc}", UP)
     except OSError as exc:
-        return _fail(look.__name__.removeprefix("_"), exc.strerror or type(exc).__name__, UP)
+        return fail(look.__name__.removeprefix("_"), exc.strerror or type(exc).__name__, UP)
     except ImportError as exc:
-        return _fail(look.__name__.removeprefix("_"), str(exc), "rm -r .venv")
+        return fail(look.__name__.removeprefix("_"), str(exc), "rm -r .venv")
 
 
-def _ok(name: str, found: str) -> Check:
-    return Check(name=name, state="ok", found=found)
-
-
-def _warn(name: str, found: str, mend: str) -> Check:
-    return Check(name=name, state="warn", found=found, mend=mend)
-
-
-def _fail(name: str, found: str, mend: str) -> Check:
-    return Check(name=name, state="fail", found=found, mend=mend)
+def _delivery(settings: Settings) -> list[Check]:
+    try:
+        return delivery_checks.look(settings)
+    except (ServiceError, OSError) as exc:
+        return [fail("delivery", type(exc).__name__, "./afterturn migrate")]
 
 
 def _variables(_: Settings) -> Check:
     unknown = unknown_variables()
     if unknown:
-        return _warn("settings", tr("没有这些设置：", "no such settings: ") + ", ".join(unknown), "deploy/.env.example")
-    return _ok("settings", tr("有效", "valid"))
+        return warn("settings", tr("没有这些设置：", "no such settings: ") + ", ".join(unknown), "deploy/.env.example")
+    return ok("settings", tr("有效", "valid"))
 
 
 def _home(settings: Settings) -> Check:
     if not settings.home.is_dir():
-        return _fail("home", tr(f"{settings.home} 不存在", f"{settings.home} does not exist"), UP)
+        return fail("home", tr(f"{settings.home} 不存在", f"{settings.home} does not exist"), UP)
     if settings.home.stat().st_uid != os.geteuid():
-        return _fail("home", tr("属于其他用户", "belongs to another user"), f"chown -R $(id -u) {settings.home}")
+        return fail("home", tr("属于其他用户", "belongs to another user"), f"chown -R $(id -u) {settings.home}")
     free = shutil.disk_usage(settings.home).free
     found = f"{settings.home}, {free / 1e9:.1f} GB " + tr("可用", "free")
-    return _ok("home", found) if free > MIN_FREE_BYTES else _warn("home", found, tr("清理磁盘", "free some space"))
+    return ok("home", found) if free > MIN_FREE_BYTES else warn("home", found, tr("清理磁盘", "free some space"))
 
 
 def _key(settings: Settings) -> Check:
     if settings.credential() is None:
-        return _fail("key", tr("没有凭据", "there is none"), UP)
+        return fail("key", tr("没有凭据", "there is none"), UP)
     if settings.key_file.is_file() and stat.S_IMODE(settings.key_file.stat().st_mode) & 0o077:
-        return _fail("key", tr("他人可读", "others can read it"), f"chmod 600 {settings.key_file}")
-    return _ok("key", tr("存在，仅本人可读", "there, and only its owner reads it"))
+        return fail("key", tr("他人可读", "others can read it"), f"chmod 600 {settings.key_file}")
+    return ok("key", tr("存在，仅本人可读", "there, and only its owner reads it"))
 
 
 def _broker(settings: Settings) -> Check:
     facts = broker.examine(settings.broker_url)
     said = f"{facts.version}, maxmemory-policy {facts.policy}, AOF {'on' if facts.is_append_only else 'off'}"
     if facts.evicts:
-        return _fail("broker", said, "redis-cli CONFIG SET maxmemory-policy noeviction")
+        return fail("broker", said, "redis-cli CONFIG SET maxmemory-policy noeviction")
     if not facts.is_append_only:
-        return _warn("broker", said, "redis-cli CONFIG SET appendonly yes")
+        return warn("broker", said, "redis-cli CONFIG SET appendonly yes")
     if facts.max_bytes and facts.used_bytes > 0.8 * facts.max_bytes:
-        return _warn("broker", said + tr("，内存将满", ", memory nearly full"), "redis-cli CONFIG SET maxmemory ...")
-    return _ok("broker", said)
+        return warn("broker", said + tr("，内存将满", ", memory nearly full"), "redis-cli CONFIG SET maxmemory ...")
+    return ok("broker", said)
 
 
 def _migrations(settings: Settings) -> Check:
@@ -120,8 +101,8 @@ def _migrations(settings: Settings) -> Check:
 
     current, head = sql.current_revision(settings), sql.head_revision()
     if current != head:
-        return _fail("migrations", f"{current} != {head}", "./afterturn migrate")
-    return _ok("migrations", f"{current}")
+        return fail("migrations", f"{current} != {head}", "./afterturn migrate")
+    return ok("migrations", f"{current}")
 
 
 def _ingest(settings: Settings) -> Check:
@@ -137,41 +118,41 @@ def _consumer(settings: Settings, role: str, queues: tuple[str, ...]) -> Check:
 
     ready = presence.read(presence.ready_file(settings.home, role))
     if ready is None or not ready.is_alive:
-        return _fail(role, tr("没有运行", "is not running"), f"{UP} · ./afterturn worker {role}")
+        return fail(role, tr("没有运行", "is not running"), f"{UP} · ./afterturn worker {role}")
     wanted = {name for name, queue in ROUTES.items() if queue in queues}
     if set(ready.tasks) != wanted:
         found = ", ".join(sorted(wanted.symmetric_difference(ready.tasks)))
-        return _fail(role, tr("缺少或多出任务：", "tasks missing or too many: ") + found, tr("更新检出", "git status"))
-    return _ok(role, f"pid {ready.pid}: {', '.join(ready.tasks)}")
+        return fail(role, tr("缺少或多出任务：", "tasks missing or too many: ") + found, tr("更新检出", "git status"))
+    return ok(role, f"pid {ready.pid}: {', '.join(ready.tasks)}")
 
 
 def _beat(settings: Settings) -> Check:
     ready = presence.read(presence.ready_file(settings.home, "beat"))
     if ready is None or not ready.is_alive:
-        return _fail("beat", tr("没有运行", "is not running"), f"{UP} · ./afterturn beat")
-    return _ok("beat", f"pid {ready.pid}")
+        return fail("beat", tr("没有运行", "is not running"), f"{UP} · ./afterturn beat")
+    return ok("beat", f"pid {ready.pid}")
 
 
 def _api(settings: Settings) -> Check:
     if answers(settings.api_host, settings.api_port, "/readyz"):
-        return _ok("api", settings.url)
-    return _fail("api", tr(f"{settings.url} 未就绪", f"{settings.url} is not ready"), f"{UP} · ./afterturn api")
+        return ok("api", settings.url)
+    return fail("api", tr(f"{settings.url} 未就绪", f"{settings.url} is not ready"), f"{UP} · ./afterturn api")
 
 
 def _flower(settings: Settings) -> Check:
     if not settings.flower.port:
-        return _ok("flower", tr("已关闭", "turned off"))
+        return ok("flower", tr("已关闭", "turned off"))
     connection = HTTPConnection(settings.flower.host, settings.flower.port, timeout=2)
     try:
         connection.request("GET", "/")
         status = connection.getresponse().status
     except (OSError, HTTPException):
-        return _warn("flower", tr("没有运行", "is not running"), f"{UP} · ./afterturn flower")
+        return warn("flower", tr("没有运行", "is not running"), f"{UP} · ./afterturn flower")
     finally:
         connection.close()
     if status != 401:
-        return _fail("flower", tr("没有密码保护", "answers without a password"), "./afterturn flower")
-    return _ok("flower", tr("需要密码", "asks for its password"))
+        return fail("flower", tr("没有密码保护", "answers without a password"), "./afterturn flower")
+    return ok("flower", tr("需要密码", "asks for its password"))
 
 
 def _index(settings: Settings) -> Check:
@@ -182,7 +163,7 @@ def _index(settings: Settings) -> Check:
         kit.index.open()
     finally:
         kit.close()
-    return _ok("index", tr("可打开", "opens"))
+    return ok("index", tr("可打开", "opens"))
 
 
 def _embedder(settings: Settings) -> Check:
@@ -191,6 +172,6 @@ def _embedder(settings: Settings) -> Check:
     kit = open_kit(settings)
     try:
         vector = kit.embedder.embed(["afterturn"])[0]
-        return _ok("embedder", f"{kit.embedder.name}, {len(vector)}")
+        return ok("embedder", f"{kit.embedder.name}, {len(vector)}")
     finally:
         kit.close()

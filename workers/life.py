@@ -5,22 +5,35 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init, setup_logging, worker_init, worker_ready, worker_shutdown
+from celery.signals import (
+    celeryd_init,
+    setup_logging,
+    worker_init,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
 
-from schemas.errors import BadSettings, StoreBusy
+from schemas.errors import BadSettings, ServiceError, StoreBusy
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
+from tasks.inhand import in_hand
 from workers import broker, logs, transport
 from workers.presence import ready_file, start_record
 from workers.roles import Role
 
 logger = logging.getLogger(__name__)
+
+#: What a stopping process needs at the end of its grace to give back what it holds.
+LAST_SECONDS = 2.0
 
 
 def serve(role: Role) -> Celery:
@@ -28,14 +41,15 @@ def serve(role: Role) -> Celery:
     transport.install()
     app.add_defaults(lambda: role_configuration(role, load_settings()))
     life = _Life(role)
-    for signal, receiver in (
+    for moment, receiver in (
         (setup_logging, life.set_up_logs),
         (celeryd_init, life.choose_queues),
         (worker_init, life.check_broker),
         (worker_ready, life.say_ready),
+        (worker_shutting_down, life.bound_the_stop),
         (worker_shutdown, life.say_gone),
     ):
-        signal.connect(receiver, weak=False)
+        moment.connect(receiver, weak=False)
     return app
 
 
@@ -52,6 +66,8 @@ def role_configuration(role: Role, settings: Settings) -> dict[str, Any]:
         # fork is cheaper, but macOS kills forked children that touch its frameworks.
         "worker_pool_start_method": "spawn" if sys.platform == "darwin" else "fork",
         "worker_max_tasks_per_child": role.recycle_after_tasks,
+        # After the grace, which bound_the_stop has given already.
+        "worker_soft_shutdown_timeout": 0.5,
     }
 
 
@@ -60,6 +76,7 @@ class _Life:
 
     def __init__(self, role: Role) -> None:
         self.role = role
+        self._is_stopping = False
 
     def set_up_logs(self, **_: object) -> None:
         """Our log lines instead of Celery's, which show return values and error texts."""
@@ -94,6 +111,29 @@ class _Life:
         }
         for path in (start_record(home, self.role.name), ready_file(home, self.role.name)):
             _write(path, record)
+
+    def bound_the_stop(self, **_: object) -> None:
+        """Celery waits for running tasks however long they take; a model's call takes longer than any grace."""
+        if self._is_stopping:
+            return
+        self._is_stopping = True
+        grace = load_settings().workers.grace_seconds
+        end = threading.Timer(max(0.5, grace - LAST_SECONDS), self._end_now)
+        end.daemon = True
+        end.start()
+
+    def _end_now(self) -> None:
+        if self.role.pool == "prefork":
+            # A cold stop puts what the children had in hand back into the queue.
+            os.kill(os.getpid(), signal.SIGQUIT)
+            return
+        # Threads cannot be ended, and the interpreter would wait for them; so would we for their hints' return.
+        try:
+            logger.warning("stopped in the middle windows=%d", in_hand.give_back())
+        except ServiceError as exc:
+            logger.warning("stopped in the middle, leases must run out code=%s", exc.code)
+        self.say_gone()
+        os._exit(0)
 
     def say_gone(self, **_: object) -> None:
         """Takes the ready file away."""

@@ -2,12 +2,14 @@
 
 The lines tell which process groups live ("live PID", "gone PID", "last PID" for the one to end after all others). The
 end of the lines means that the supervisor is gone. It also holds the supervisor's lock, so that the next one waits
-until ports and files are free. Runs without site-packages: small, and it cannot fail on our imports.
+until ports and files are free. A data folder that was only scratch it removes. Runs without site-packages: small, and
+it cannot fail on our imports.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -62,3 +64,5 @@ if __name__ == "__main__":
     for quiet in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(quiet, signal.SIG_IGN)
     mourn(sys.stdin, float(sys.argv[1]))
+    for scratch in sys.argv[2:]:
+        shutil.rmtree(scratch, ignore_errors=True)

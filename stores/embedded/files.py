@@ -141,7 +141,10 @@ class Files:
         return connection
 
     def _connect(self, path: Path, *, check: bool = True) -> sqlite3.Connection:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as exc:  # another program's file in its place, a disk that is full or not mounted
+            raise StoreBusy(f"index folder: {exc.strerror}") from exc
         # check_same_thread off: only so that close() may close what other threads opened.
         connection = sqlite3.connect(
             path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from index_fixtures import Shelf, environment, unit
-from schemas.errors import BadSettings, Permanent
+from schemas.errors import BadSettings, Permanent, StoreBusy
 from stores.embedded import EmbeddedIndex
 from stores.embedded.files import MAX_CONNECTIONS
 
@@ -54,6 +54,17 @@ def test_rebuilding_empties_the_files_for_the_new_embedder(folder: Path, index: 
     row = new.put("住在里昂", vector=unit(1)[:8])
     assert set(new.ask("里昂", unit(1)[:8])) == {row}
     other.close()
+
+
+def test_an_index_whose_folder_is_gone_is_busy_and_no_bug(folder: Path, index: EmbeddedIndex) -> None:
+    folder.with_name("index").rmdir()
+    folder.write_text("not mounted", "utf-8")
+
+    with pytest.raises(StoreBusy, match="index folder"):
+        Shelf(index).put("住在里昂", vector=unit(1))
+
+    folder.unlink()
+    assert Shelf(index).put("住在里昂", vector=unit(1))
 
 
 def test_a_file_of_another_layout_is_refused(folder: Path, index: EmbeddedIndex) -> None:

@@ -11,6 +11,7 @@ import pytest
 from kombu import Connection, Consumer, Queue
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import ConnectionError as Unreachable
+from redis.exceptions import OutOfMemoryError
 
 from workers import broker, transport
 
@@ -59,6 +60,55 @@ def test_a_slot_is_free_again_although_the_broker_died_before_the_acknowledgemen
     broker.stop(home)
     assert again.process is not None
     again.process.wait(timeout=10)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_message_that_a_full_broker_cannot_book_is_worked_on_all_the_same(broker_url: str):
+    heard: list[str] = []
+
+    def on_message(body: str, message: Any) -> None:
+        heard.append(body)
+        message.ack()
+
+    with Connection(broker_url) as connection:
+        _send(connection, "only copy")
+        with Consumer(connection, queues=[QUEUE], callbacks=[on_message], prefetch_count=1):
+            books: Any = broker.connect(broker_url)
+            with books:
+                books.config_set("maxmemory", "1mb")
+                connection.drain_events(timeout=5)
+                books.config_set("maxmemory", "0")
+
+                assert heard == ["only copy"]
+                assert books.llen("ears") == 0
+            _send(connection, "next")
+            connection.drain_events(timeout=5)
+
+    assert heard == ["only copy", "next"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_full_broker_is_an_error_that_a_worker_connects_again_after(broker_url: str):
+    with Connection(broker_url) as connection:
+        assert OutOfMemoryError in connection.connection_errors
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_task_that_ends_after_its_connection_was_closed_frees_its_slot(broker_url: str):
+    held: list[Any] = []
+    with Connection(broker_url) as connection:
+        _send(connection, "long")
+        with Consumer(connection, queues=[QUEUE], callbacks=[lambda _, message: held.append(message)]):
+            connection.drain_events(timeout=5)
+        channel: Any = connection.default_channel
+        transport_of = channel.connection
+        transport_of.client = None
+
+        with pytest.raises(Unreachable):
+            held[0].ack()
+
+        transport_of.client = connection
+        assert channel.qos.can_consume()
 
 
 def _drain_until(connection: Connection, consumer: Consumer, is_done: Callable[[], bool]) -> None:

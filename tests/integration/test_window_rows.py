@@ -20,7 +20,7 @@ from schemas.delivery import WindowState
 from schemas.errors import StaleClaim
 from schemas.tables import Session as SessionRow
 from schemas.tables import Turn, User, Window
-from stores import dead, jobs, ledger, turns, windows
+from stores import cutting, dead, jobs, ledger, suspects, turns, windows
 from stores.tenancy import KeyInfo
 from stores.windows import Claim
 from tasks.app import DIGEST
@@ -38,8 +38,8 @@ def _ingest(world: World, *events: dict[str, Any], key: KeyInfo | None = None) -
 
 def _cut(world: World, policy: WindowPolicy = POLICY) -> int:
     return world.db.write(
-        lambda session: windows.cut_due(session, policy=policy, limit=50, new_id=uuid7, prompt_version="test-1")
-    )
+        lambda session: cutting.cut_due(session, policy=policy, limit=50, new_id=uuid7, prompt_version="test-1")
+    ).sessions
 
 
 def _claim(world: World, seconds: float = 60) -> Claim:
@@ -132,7 +132,7 @@ def test_a_claim_excludes_others_until_its_lease_ends(world: World):
     _lapse(world, claim)
 
     again = _claim(world)
-    assert (again.window_id, again.epoch, again.attempts) == (claim.window_id, claim.epoch + 1, 2)
+    assert (again.window_id, again.epoch, again.attempts) == (claim.window_id, claim.epoch + 1, 1)
 
 
 def test_an_answer_is_kept_for_whoever_comes_next(world: World):
@@ -218,24 +218,102 @@ def test_a_buried_window_is_a_dead_letter_that_can_be_revived(world: World):
     assert _claim(world).attempts == 1
 
 
-def test_a_window_that_loses_every_worker_is_buried_by_the_sweep(world: World):
+def test_a_window_that_lost_a_worker_is_suspect_and_runs_alone(world: World):
     claim = _one_claim(world)
-    for _ in range(2):
-        _lapse(world, claim)
-        assert world.db.write(lambda session: windows.bury_lost(session, max_attempts=3)) == 0
-        claim = _claim(world)
+    assert not claim.is_suspect
     _lapse(world, claim)
 
-    assert world.db.write(lambda session: windows.bury_lost(session, max_attempts=3)) == 1
+    assert windows.claim_next(world.db, lease_seconds=60, with_suspects=False) is None
+    again = _claim(world)
+
+    assert again.is_suspect
+    assert again.attempts == 1  # the lost attempt was nobody's: this one stands in its place
+    assert [row.crashes for row in _windows(world)] == [1]
+
+
+def test_a_suspect_that_comes_to_an_outcome_is_cleared(world: World):
+    _lapse(world, _one_claim(world))
+    again = _claim(world)
+
+    world.db.write(lambda session: windows.postpone(session, again, "model_busy", 0))
+
+    assert [row.crashes for row in _windows(world)] == [0]
+    assert not _claim(world).is_suspect
+
+
+def test_a_window_that_takes_every_process_of_its_own_with_it_is_buried(world: World):
+    claim = _one_claim(world)
+    _lapse(world, claim)
+    for _ in range(3):
+        assert world.db.write(lambda session: windows.bury_lost(session, max_crashes=3)) == 0
+        claim = _claim(world)
+        _lapse(world, claim)
+
+    assert world.db.write(lambda session: windows.bury_lost(session, max_crashes=3)) == 1
 
     assert windows.claim_next(world.db, lease_seconds=60) is None
     assert _states(world) == {"dead_window": 2, "applied": 1}
 
 
+def test_a_lone_process_that_could_not_start_is_no_crash_of_its_window(world: World):
+    _lapse(world, _one_claim(world))
+    alone = _claim(world)
+
+    ended = world.db.write(
+        lambda session: suspects.end_without_outcome(session, alone, delay_seconds=60, is_crash=False)
+    )
+
+    assert ended
+    assert [row.crashes for row in _windows(world)] == [0]
+    assert windows.claim_next(world.db, lease_seconds=60) is None
+    with world.db.read() as session:
+        assert suspects.waiting(session) == 1
+
+
+def test_a_lone_process_adopts_the_claim_that_was_made_for_it(world: World):
+    _lapse(world, _one_claim(world))
+    alone = _claim(world)
+
+    with world.db.read() as session:
+        adopted = suspects.adopt(session, alone.window_id, alone.epoch)
+        stale = suspects.adopt(session, alone.window_id, alone.epoch - 1)
+        left = suspects.lease_left_seconds(session, alone)
+
+    assert adopted is not None
+    assert replace(adopted, is_suspect=True, waited_seconds=alone.waited_seconds) == alone
+    assert stale is None
+    assert 50 < left <= 60
+
+
+def test_a_claim_that_is_given_back_is_free_at_once_and_stale_for_its_thread(world: World):
+    claim = _one_claim(world)
+
+    assert world.db.write(lambda session: suspects.release(session, [claim])) == 1
+
+    with pytest.raises(StaleClaim):
+        world.db.write(lambda session: windows.finish(session, claim))
+    again = _claim(world)
+    assert (again.window_id, again.attempts, again.is_suspect) == (claim.window_id, 1, False)
+
+
+def test_while_the_model_is_left_alone_only_stored_answers_are_claimed(world: World):
+    claim = _one_claim(world)
+    world.db.write(lambda session: windows.postpone(session, claim, "model_busy", 0))
+    assert windows.claim_next(world.db, lease_seconds=60, answered_only=True) is None
+    claim = _claim(world)
+    world.db.write(lambda session: windows.save_answer(session, claim, b"\0{}", {}))
+    world.db.write(lambda session: windows.postpone(session, claim, "store_busy", 0))
+
+    answered = windows.claim_next(world.db, lease_seconds=60, answered_only=True)
+
+    assert answered is not None
+    assert answered.is_answered
+
+
 def test_a_running_claim_is_never_buried(world: World):
     _one_claim(world)
 
-    assert world.db.write(lambda session: windows.bury_lost(session, max_attempts=1)) == 0
+    assert world.db.write(lambda session: windows.bury_lost(session, max_crashes=0)) == 0
 
 
 def test_tenants_take_turns_however_much_one_of_them_has(world: World):

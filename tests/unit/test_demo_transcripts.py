@@ -113,6 +113,48 @@ def test_a_broken_file_is_refused_with_the_place(tmp_path: Path, value: object, 
     assert caught.value.place == place
 
 
+def _line(**changes: Any) -> dict[str, Any]:
+    line = {"user": "u1", "session": "s1", "at": "2026-01-10T09:00:00+08:00", "role": "user", "text": "我住在杭州。"}
+    return {**line, **changes}
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (_line(text="x" * 300_000), "text"),
+        (_line(tz="Mars/Base"), "tz"),
+        (_line(user="u" * 400), "user"),
+        (_line(role="staff"), "actor"),
+        (_line(text="\ud800"), "text"),
+        (_line(at="0900-01-01T00:00:00Z"), "at"),
+    ],
+)
+def test_what_the_service_would_refuse_is_refused_with_its_line(
+    tmp_path: Path, line: dict[str, Any], field: str
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(_line()) + "\n" + json.dumps(line) + "\n", encoding="utf-8")
+
+    with pytest.raises(BadFile) as caught:
+        read(path)
+
+    assert caught.value.place == f"mine.jsonl, line 2, {field}"
+
+
+def test_a_number_that_never_ends_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="too long"):
+        read(_write(tmp_path, "f.json", "[" + "9" * 5000 + "]"))
+
+
+def test_a_clock_at_the_end_of_the_calendar_is_refused(tmp_path: Path) -> None:
+    value = _chatgpt()
+    value[0]["create_time"] = 253402300799
+    value[0]["mapping"]["a"]["message"]["create_time"] = None
+
+    with pytest.raises(BadFile, match="calendar"):
+        read(_write(tmp_path, "f.json", value))
+
+
 def test_a_loop_in_a_tree_of_messages_is_refused(tmp_path: Path) -> None:
     value = _chatgpt()
     value[0]["mapping"]["a"]["parent"] = "c"

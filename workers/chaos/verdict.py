@@ -78,18 +78,21 @@ def read_journal(path: Path) -> Journal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a run comes to. `wrong` is empty when every promise was kept; `forgiven` were destroyed with the broker."""
+    """What a run comes to. `wrong` is empty when every promise was kept.
+
+    `destroyed` counts events whose only copy in the broker was lost with it: each had to be sent again.
+    """
 
     published: int
     promised: int
     stored: int
     again: int
-    forgiven: int
+    destroyed: int
     wrong: tuple[str, ...]
 
 
 def judge(session: Session, journal: Journal, *, destroyed: set[UUID], poisoned: set[str], lost_poison: int) -> Verdict:
-    """Compares. `destroyed`: events that only the broker held when it lost everything, where no promise covers that.
+    """Compares. `destroyed`: events that the broker held when it lost everything.
 
     `poisoned`: names of the planted letters; up to `lost_poison` of them were lost with the broker.
     """
@@ -97,6 +100,7 @@ def judge(session: Session, journal: Journal, *, destroyed: set[UUID], poisoned:
     promised = journal.promised
     missing = promised - states.keys()
     wrong = [
+        *_named("lost with the broker and never sent again", sorted(missing & destroyed)),
         *_named("lost", sorted(missing - destroyed)),
         *_named("stored and never published", sorted(states.keys() - journal.events.keys())),
         *_named("not kept", sorted(e for e in promised & states.keys() if states[e] not in _GOOD)),
@@ -109,7 +113,7 @@ def judge(session: Session, journal: Journal, *, destroyed: set[UUID], poisoned:
         promised=len(promised),
         stored=len(states),
         again=journal.again,
-        forgiven=len(missing & destroyed),
+        destroyed=len(destroyed & journal.events.keys()),
         wrong=tuple(wrong),
     )
 
@@ -173,4 +177,4 @@ def _letters(session: Session, poisoned: set[str], lost: int) -> Iterator[str]:
 
 def as_data(verdict: Verdict) -> Mapping[str, Any]:
     """The verdict as one JSON value."""
-    return {name: getattr(verdict, name) for name in ("published", "promised", "stored", "again", "forgiven", "wrong")}
+    return {name: getattr(verdict, name) for name in ("published", "promised", "stored", "again", "destroyed", "wrong")}

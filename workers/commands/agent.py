@@ -1,4 +1,4 @@
-"""Commands that do what an agent does, over HTTP: publish a turn, recall, list what is remembered."""
+"""Commands that do what an agent does, over HTTP: publish a turn, follow it, recall, list what is remembered."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ TIMEOUT_SECONDS = 30.0
 
 
 def register(app: typer.Typer) -> None:
-    """Adds publish, recall and memories."""
+    """Adds publish, event, recall and memories."""
     app.command("publish", help=tr("发布一轮对话。", "Publish one turn."))(publish)
+    app.command("event", help=tr("一个事件后来怎样了。", "What became of an event."))(event)
     app.command("recall", help=tr("召回与问题有关的记忆。", "Recall what matters for a question."))(recall)
     app.command("memories", help=tr("列出某用户的记忆。", "List what is remembered of a user."))(memories)
 
@@ -51,6 +52,34 @@ def publish(
     else:
         for result in results:
             show(f"{result.get('status')}  {result.get('event_id')}")
+
+
+def event(
+    event_id: str = typer.Argument(help=tr("事件编号", "the event's id")),
+    *,
+    as_json: bool = typer.Option(False, "--json", help="JSON"),
+) -> None:
+    """Says where an event stands and what came of it."""
+    told = _call("GET", f"/v1/events/{event_id}", {})
+    if as_json:
+        show_json(told)
+        return
+    window = cast("dict[str, Any]", told.get("window") or {})
+    rows = {
+        ("状态", "state"): " · ".join(str(told[name]) for name in ("state", "reason") if told.get(name)),
+        ("类别", "kind"): told.get("kind"),
+        ("说于", "said at"): told.get("at"),
+        ("收于", "received"): told.get("received_at"),
+        ("窗口", "window"): " ".join(str(window[name]) for name in ("id", "state", "error_code") if window.get(name)),
+        ("应用于", "applied"): window.get("applied_at"),
+        ("情节", "episodes"): ", ".join(told.get("episode_ids", [])),
+        ("事实", "facts"): ", ".join(told.get("fact_ids", [])),
+        ("死信", "dead letter"): told.get("dead_letter_id"),
+    }
+    show(str(told.get("said")))
+    for title, value in rows.items():
+        if value:
+            show(f"  {tr(*title)}: {value}")
 
 
 def recall(

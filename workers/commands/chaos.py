@@ -112,9 +112,9 @@ def _lines(report: Report) -> list[str]:
         told.append(
             tr(
                 f"发布 {found.published}（承诺 {found.promised}，重复发布 {found.again}），存储 {found.stored}，"
-                f"随消息代理丢失且不在承诺内 {found.forgiven}",
+                f"随消息代理丢失后重发 {found.destroyed}",
                 f"{found.published} events published ({found.promised} promised, {found.again} of them twice), "
-                f"{found.stored} stored, {found.forgiven} lost with the broker beyond any promise",
+                f"{found.stored} stored; the broker lost {found.destroyed} of them before they were",
             )
         )
         told += [f"✗ {one}" for one in found.wrong]

@@ -39,9 +39,17 @@ def _conversation(value: dict[str, Any], place: str, index: int) -> Iterator[Sai
         if message.get("create_time") is not None:
             clock = _time(message["create_time"], f"{spot}.message.create_time")
         else:
-            clock += timedelta(seconds=1)
+            clock = _later(clock, spot)
         if role in _ROLES and words:
-            yield Said(label=f"{session}/{node_id}", user=OWNER, session=session, role=role, text=words, at=clock)
+            yield Said(
+                label=f"{session}/{node_id}",
+                place=spot,
+                user=OWNER,
+                session=session,
+                role=role,
+                text=words,
+                at=clock,
+            )
 
 
 def _branch(mapping: dict[str, Any], current: object, place: str) -> list[str]:
@@ -92,3 +100,10 @@ def _time(value: object, place: str) -> datetime:
         return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):
         raise BadFile(place, "no time that a calendar has") from None
+
+
+def _later(clock: datetime, place: str) -> datetime:
+    try:
+        return clock + timedelta(seconds=1)
+    except OverflowError:
+        raise BadFile(f"{place}.message.create_time", "no time that a calendar has") from None

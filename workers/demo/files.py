@@ -4,13 +4,54 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from afterturn.errors import BadEvent
+from afterturn.events import parse_event
+from afterturn.ids import uuid7
 from workers.demo import chatgpt, jsonlines, locomo
-from workers.demo.transcripts import BadFile, Transcript, kind_of, read_json, rows, table
+from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, read_json, rows, table
 
 MAX_BYTES = 512 * 1024 * 1024
+_FIELDS = {
+    "user_id": "user",
+    "session_id": "session",
+    "content": "text",
+    "thread_id": "thread",
+    "ticket_id": "ticket",
+    "actor_id": "actor",
+}
 
 
 def read(path: Path) -> Transcript:
+    """A file whole: every turn of it would be taken by the service. Raises BadFile; never answers a part."""
+    found = _read(path)
+    for said in found.said:
+        _check(said)
+    return found
+
+
+def _check(said: Said) -> None:
+    """Refuses now, with the place, what the service would refuse later."""
+    fields = {
+        "kind": "turn",
+        "event_id": str(uuid7()),
+        "user_id": said.user,
+        "session_id": said.session,
+        "role": said.role,
+        "content": said.text,
+        "at": said.at.isoformat(),
+        "name": said.name,
+        "thread_id": said.thread,
+        "ticket_id": said.ticket,
+        "tz": said.tz,
+        "actor_id": said.actor,
+    }
+    try:
+        parse_event({name: value for name, value in fields.items() if value is not None})
+    except BadEvent as exc:
+        raise BadFile(f"{said.place}, {_FIELDS.get(exc.field, exc.field)}", exc.reason) from None
+
+
+def _read(path: Path) -> Transcript:
     """Any of the three kinds of file, told apart by what they hold. Raises BadFile; never answers a part."""
     raw = _raw(path)
     place = path.name

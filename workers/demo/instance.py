@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from stores.settings import Settings, embedded_broker_url, load_settings
 from workers import processes
@@ -24,7 +28,12 @@ def scratch_instance() -> Generator[Settings]:
     """Starts everything on a folder that is removed afterwards. Raises: NotReady, naming the process and its log."""
     home = Path(tempfile.mkdtemp(prefix="at-demo-"))
     try:
-        with Supervisor(settings=_settings(home), make_roles=processes.roles, prepare=prepare) as supervisor:
+        with (
+            _ending_on_sigterm(),
+            Supervisor(
+                settings=_settings(home), make_roles=processes.roles, prepare=prepare, is_scratch=True
+            ) as supervisor,
+        ):
             supervisor.start()
             watching = threading.Thread(target=supervisor.watch, name="demo-supervisor")
             watching.start()
@@ -35,6 +44,20 @@ def scratch_instance() -> Generator[Settings]:
                 watching.join()
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _ending_on_sigterm() -> Generator[None]:
+    """SIGTERM ends the block as Ctrl-C does: everything is stopped, nothing is left."""
+
+    def end(number: int, _frame: FrameType | None) -> NoReturn:
+        sys.exit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _settings(home: Path) -> Settings:

@@ -39,6 +39,7 @@ def _turn(line: str, number: int, file: str) -> Said:
         raise BadFile(f"{place}, ok", f"expected true or false, found {kind_of(ok)}")
     return Said(
         label=str(number),
+        place=place,
         user=text(value.get("user"), f"{place}, user"),
         session=text(value.get("session"), f"{place}, session"),
         role=role,

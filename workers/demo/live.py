@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -20,6 +21,20 @@ from workers.speech import tr
 
 _STYLES = {"digest": "cyan", "facts": "green", "gate": "yellow", "procedure": "magenta"}
 _FEED_LINES = 14
+_ZH = {
+    "digest": "消化",
+    "facts": "事实",
+    "gate": "闸门",
+    "procedure": "流程",
+    "success": "成功",
+    "failure": "失败",
+    "unknown": "结果未知",
+    "current": "当前",
+    "past": "过往",
+    "superseded": "已取代",
+    "rejected": "拒绝",
+    "pending_review": "待审",
+}
 POLL_SECONDS = 0.1
 
 
@@ -86,7 +101,7 @@ class Watch:
     def tell(self) -> None:
         """Prints what came since the last call, for good."""
         for item in self.feed:
-            self.console.print(_line(item))
+            self.console.print(_line(item), no_wrap=True, overflow="ellipsis")
         self.feed.clear()
 
 
@@ -113,5 +128,11 @@ def _digest_counts(now: Progress) -> str:
 
 def _line(item: News) -> Text:
     words = " ".join(item.text.split())
-    line = Text(f"  {item.stage:<9} {item.what:<16} ", style=_STYLES.get(item.stage, ""))
-    return line.append(words if len(words) <= 110 else words[:109] + "…", style="default")
+    stage, what = (tr(_ZH.get(word, word), word) for word in (item.stage, item.what))
+    line = Text(f"  {_wide(stage, 10)} {_wide(what, 15)} ", style=_STYLES.get(item.stage, ""))
+    return line.append(words, style="default")
+
+
+def _wide(word: str, cells: int) -> str:
+    """Padded to screen cells: a Chinese character takes two."""
+    return word + " " * max(0, cells - cell_len(word))

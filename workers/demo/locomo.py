@@ -55,6 +55,7 @@ def _session(talk: dict[str, Any], number: int, thread: str, place: str) -> Iter
             words = f"{words} [photo: {caption}]"
         yield Said(
             label=text(turn.get("dia_id"), f"{spot}.dia_id"),
+            place=spot,
             user=speaker.lower(),
             session=f"session_{number}",
             role="user",

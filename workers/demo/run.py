@@ -52,7 +52,7 @@ def run(file: Path | None, *, as_json: bool) -> int:
     transcript = story(now) if file is None else read(file)
     with ExitStack() as stack:
         console.print(
-            tr("启动经纪、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ...")
+            tr("启动消息代理、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ...")
         )
         settings = stack.enter_context(scratch_instance())
         started = time.monotonic() - began
@@ -164,23 +164,28 @@ def _ask_all(settings: Settings, key: str, now: datetime, labels: dict[str, str]
 
 
 def _score(transcript: Transcript, settings: Settings, key: str, labels: dict[str, str]) -> Score | None:
-    """A file's own questions, asked for one of its speakers inside the thread that holds all of them."""
+    """A file's own questions, asked for one of its speakers: whoever is in a thread finds what was said in it."""
     if not transcript.questions:
         return None
-    first = transcript.said[0]
-    return score(transcript.questions, labels, user=first.user, thread=first.thread, url=settings.url, key=key)
+    return score(transcript.questions, labels, user=transcript.said[0].user, url=settings.url, key=key)
 
 
 def _show(report: Report, console: Console, *, as_json: bool) -> None:
     for item in report.judged:
         mark = "[green]✓[/green]" if not item.wrong else "[red]✗[/red]"
-        console.print(f"\n{mark} [bold]{item.asked.user}[/bold]: {item.asked.text}")
+        days = item.asked.as_of_days
+        then = "" if days is None else tr(f"（{days} 天前的情况）", f" (as of {days} days ago)")
+        console.print(f"\n{mark} [bold]{item.asked.user}[/bold]: {item.asked.text}{then}")
         if item.proof is not None:
             console.print(Padding(item.proof.text, (0, 4)), style="green")
             for reference in item.proof.evidence[:2]:
                 said = f": “{reference.quote}”" if reference.quote else ""
                 place = report.labels.get(reference.event_id, reference.event_id)
                 console.print(Padding(f"← {place}{said}", (0, 6)), style="dim")
+        if not item.asked.contains and not item.wrong:
+            console.print(
+                tr("    （记忆里没有这样的话，正该如此）", "    (nothing in memory says so, as it should be)")
+            )
         for wrong in item.wrong:
             console.print(f"    [red]{wrong}[/red]")
     if report.score is not None:
@@ -193,7 +198,8 @@ def _show(report: Report, console: Console, *, as_json: bool) -> None:
 
 def _show_counts(report: Report, console: Console) -> None:
     counts = report.counts
-    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+    words = {"start": "启动", "play": "演出", "ask": "提问"}
+    times = ", ".join(f"{tr(words[name], name)} {seconds:.1f} s" for name, seconds in report.seconds.items())
     console.print(
         tr(
             f"\n已发布 {report.published} 个事件；存储 {counts.turns} 轮、{counts.sessions} 个会话；"

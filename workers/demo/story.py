@@ -160,6 +160,7 @@ def story(now: datetime) -> Transcript:
     said = [
         Said(
             label=f"{user}/{session}/{number}",
+            place=f"{user}/{session}/{number}",
             user=user,
             session=f"{user}-{session}",
             role=line.role,

@@ -23,9 +23,10 @@ class BadFile(Permanent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One turn of a file. `label` is the file's own name for it; `at` is aware."""
+    """One turn of a file. `label` is the file's own name for it, `place` where it stands; `at` is aware."""
 
     label: str
+    place: str
     user: str
     session: str
     role: str
@@ -72,6 +73,9 @@ def read_json(raw: str, place: str, *, first_line: int = 1) -> Any:
         raise BadFile(
             f"{place}, line {first_line + exc.lineno - 1}, column {exc.colno}", f"not JSON ({exc.msg})"
         ) from None
+    except ValueError:
+        # The one other thing that the decoder refuses: a number with thousands of digits.
+        raise BadFile(f"{place}, line {first_line}" if first_line > 1 else place, "a number is too long") from None
     except RecursionError:
         raise BadFile(place, "nested too deeply") from None
 
