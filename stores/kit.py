@@ -62,7 +62,7 @@ def open_kit(settings: Settings) -> Kit:
         policies=policies,
         db=database,
         index=index,
-        hot=HotCache(settings.redis_url if settings.has_hot_cache else None),
+        hot=HotCache(settings.hot_url),
         model=_model(settings, policies, database),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),

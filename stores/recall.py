@@ -33,6 +33,7 @@ from stores.held import Held, chunks, held_words, staff_words
 from stores.sights import (
     SHOWN,
     Form,
+    aside,
     episodes_in,
     facts_in,
     form,
@@ -230,13 +231,13 @@ def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord
     )
 
 
-def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact], held: Held = Held()) -> list[FactRecord]:
+def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact], held: Held | None = None) -> list[FactRecord]:
     """Versions of facts, opened, each with its newest evidence; refused or waiting evidence is not among it.
 
     Of a quote that is held back only its place is shown.
     """
     newest = {row.id: [UUID(one) for one in row.evidence_ids[-MAX_QUOTES:]] for row in rows}
-    refs = _evidence_refs(session, tenant_id, [one for ids in newest.values() for one in ids], held)
+    refs = _evidence_refs(session, tenant_id, [one for ids in newest.values() for one in ids], held or Held())
     records: list[FactRecord] = []
     for row in rows:
         own = [refs[one] for one in newest[row.id] if one in refs]
@@ -260,7 +261,7 @@ def _quotes() -> Select[Any]:
     columns = (Evidence.id, Evidence.event_id, Evidence.quote, Evidence.quote_start, Evidence.at, Evidence.role)
     return pick(*columns).where(
         col(Evidence.id).in_(several("ids")),
-        col(Evidence.tenant_id) == given("tenant"),
+        aside(Evidence.tenant_id) == given("tenant"),
         col(Evidence.write_status).in_(SHOWN),
     )
 

@@ -129,10 +129,11 @@ class Settings(BaseSettings):
         return self.database_url.startswith("sqlite")
 
     @property
-    def has_hot_cache(self) -> bool:
-        """Recall reads through Redis."""
+    def hot_url(self) -> str | None:
+        """The Redis that recall reads through, as redis-py spells it; None when it reads SQL alone."""
         wanted = self.recall.hot_cache
-        return not self.is_sqlite if wanted == "auto" else wanted == "on"
+        is_on = not self.is_sqlite if wanted == "auto" else wanted == "on"
+        return self.redis_url if is_on else None
 
     @property
     def api_host(self) -> str:

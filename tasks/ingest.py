@@ -26,7 +26,7 @@ from afterturn.errors import BadSeal
 from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import disclose_json, enclose, enclose_json
-from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
+from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, StoreBusy, Transient
 from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
@@ -166,6 +166,9 @@ def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Rece
         try:
             receipts = ingest_events(kit, key, [raw], batch=info)
         except ServiceError:
+            # The database was away, no worker was lost: this must not count towards a dead letter.
+            with suppress(StoreBusy):
+                kit.db.write(lambda session: dead.end_attempt(session, [name]))
             raise
         except Exception as exc:
             logger.error("event failed error=%s\n%s", type(exc).__qualname__, frames(exc))
@@ -201,6 +204,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
         elif isinstance(one, Kept):
             keeping.take(one, place(one.event, world, batch.clock_offset_ms, policy), users[one.event.user_id])
     keeping.save()
+    # Before the receipt: an agent that has it reads its own words.
+    after_commit(session, partial(kit.hot.drop, keeping.marks()))
     if batch.is_counted:
         ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
     if keeping.has_ended_session:

@@ -54,6 +54,12 @@ def test_a_dialogue_keeps_what_its_author_wrote(tmp_path: Path) -> None:
     assert case.expect.pending is None
 
 
+def test_a_remark_may_be_empty(tmp_path: Path) -> None:
+    case = read_cases(written(tmp_path, {"id": "a", "text": "t", "facts": [], "lang": "", "why": ""}))[0]
+
+    assert case.lang == "und"
+
+
 GOOD: dict[str, Any] = {"current": ["x"]}
 
 

@@ -229,7 +229,11 @@ def _poison(value: Json, place: str) -> Poison:
 
 
 def _word(value: Json, name: str, place: str) -> str:
-    return _text_or_none(value, name, place) or ""
+    """A remark, which may be empty or left out."""
+    found = value.get(name)
+    if found is not None and not isinstance(found, str):
+        raise BadFile(f"{place}, {name}", f"expected text, found {kind_of(found)}")
+    return found or ""
 
 
 def _text_or_none(value: Json, name: str, place: str) -> str | None:

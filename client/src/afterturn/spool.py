@@ -126,6 +126,8 @@ class Spool:
         # Reserved first: whatever interrupts the writing, no place is ever written twice under one key.
         segment.tail = offset + size
         write_record(segment.mapped, segment.cipher, offset, seq, plain)
+        if len(segment.offsets) != seq - segment.first_seq:  # Written before, and its call was interrupted.
+            del segment.offsets[seq - segment.first_seq :]
         segment.offsets.append(offset)
         return True
 
