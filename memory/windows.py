@@ -30,7 +30,7 @@ class WindowPolicy:
     idle_seconds: float = 90.0
     max_wait_seconds: float = 900.0
     window_tokens: int = 6000
-    window_turns: int = 400
+    window_turns: int = 200
     lease_seconds: float = 180.0
     max_attempts: int = 8
     max_crashes: int = 3

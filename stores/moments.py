@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import and_, update
+import sqlalchemy
+from sqlalchemy import Select, Table, and_, update
 from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
@@ -14,6 +16,7 @@ from schemas.tables import Moment, Turn
 from stores.sql import insert_once
 
 _IDS_PER_QUERY = 500
+_ROWS: Select[Any] = sqlalchemy.select(*cast("Table", cast("Any", Moment).__table__).columns)
 
 
 def add(
@@ -32,7 +35,7 @@ def add(
     A staff turn's has ticket scope: it comes back only with that ticket. A turn's in a thread that several users share
     has thread scope: whoever is in the thread may find it.
     """
-    rows: list[Moment] = []
+    rows: list[dict[str, Any]] = []  # mappings: a model costs more than its insert
     for turn in turns:
         scope, scope_key = "user", str(user_ref)
         if turn.role == "staff" and turn.ticket_id is not None:
@@ -40,17 +43,18 @@ def add(
         elif turn.role != "staff" and turn.thread_id in shared_threads:
             scope, scope_key = "thread", str(turn.thread_id)
         rows.append(
-            Moment(
-                id=new_id(),
-                tenant_id=tenant_id,
-                user_ref=user_ref,
-                session_ref=session_ref,
-                event_id=turn.event_id,
-                episode_id=episode_id,
-                scope=scope,
-                scope_key=scope_key,
-                at=turn.at,
-            )
+            {
+                "id": new_id(),
+                "tenant_id": tenant_id,
+                "user_ref": user_ref,
+                "session_ref": session_ref,
+                "event_id": turn.event_id,
+                "episode_id": episode_id,
+                "scope": scope,
+                "scope_key": scope_key,
+                "at": turn.at,
+                "row_version": 1,
+            }
         )
     insert_once(session, Moment, rows)
 
@@ -72,13 +76,11 @@ def touch(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[
 
 
 def of_turns(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> list[Moment]:
-    """The live moments of these turns."""
+    """The live moments of these turns, as rows that the session does not track."""
     rows: list[Moment] = []
     for chunk in _chunks(event_ids):
-        query = select(Moment).where(
-            Moment.tenant_id == tenant_id, col(Moment.event_id).in_(chunk), col(Moment.deleted_at).is_(None)
-        )
-        rows.extend(session.exec(query))
+        query = _ROWS.where(col(Moment.tenant_id) == tenant_id, col(Moment.event_id).in_(chunk))
+        rows.extend(_plain(session, query.where(col(Moment.deleted_at).is_(None))))
     return rows
 
 
@@ -101,9 +103,12 @@ def _change(session: Session, ids: Sequence[UUID], **values: object) -> list[Mom
     for chunk in _chunks(sorted(ids)):
         statement = update(Moment).where(col(Moment.id).in_(chunk))
         session.connection().execute(statement.values(**values, row_version=col(Moment.row_version) + 1))
-        anew = select(Moment).where(col(Moment.id).in_(chunk)).execution_options(populate_existing=True)
-        rows.extend(session.exec(anew))
+        rows.extend(_plain(session, _ROWS.where(col(Moment.id).in_(chunk))))
     return rows
+
+
+def _plain(session: Session, query: Select[Any]) -> list[Moment]:
+    return cast("list[Moment]", list(session.connection().execute(query)))
 
 
 def _chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:

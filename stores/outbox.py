@@ -8,13 +8,22 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import CursorResult, and_, delete, exists, func, or_, select, text, update
+from sqlalchemy import CursorResult, and_, bindparam, delete, exists, func, or_, select, text, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from afterturn.ids import uuid7
 from schemas.tables import OutboxRow
 from stores.sql import database_now, upsert
+
+_MINE = and_(col(OutboxRow.id) == bindparam("row"), col(OutboxRow.epoch) == bindparam("was"))
+_SETTLE = delete(OutboxRow).where(
+    _MINE, col(OutboxRow.row_version) == bindparam("version"), col(OutboxRow.generation) == bindparam("of")
+)
+_AGAIN = update(OutboxRow).where(_MINE).values(lease_until=None, next_try_at=bindparam("at"), attempts=0)
+_LATER = (
+    update(OutboxRow).where(_MINE).values(lease_until=None, next_try_at=bindparam("at"), error_code=bindparam("code"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,28 @@ def claim(session: Session, *, limit: int, lease_seconds: float) -> list[OutboxR
         row.lease_until = now + timedelta(seconds=lease_seconds)
     session.flush()
     return rows
+
+
+def settle_all(session: Session, rows: Sequence[OutboxRow]) -> None:
+    """`settle` for many: one statement takes what did not move, one makes the rest due again at once."""
+    if not rows:
+        return
+    claims = [{"row": row.id, "was": row.epoch, "version": row.row_version, "of": row.generation} for row in rows]
+    session.connection().execute(_SETTLE, claims)
+    now = database_now(session)
+    session.connection().execute(_AGAIN, [{"row": row.id, "was": row.epoch, "at": now} for row in rows])
+
+
+def postpone_all(session: Session, delays: Sequence[tuple[OutboxRow, float, str]]) -> None:
+    """`postpone` for many: each row with its delay in seconds and the code of what kept it."""
+    if not delays:
+        return
+    now = database_now(session)
+    later = [
+        {"row": row.id, "was": row.epoch, "at": now + timedelta(seconds=seconds), "code": code}
+        for row, seconds, code in delays
+    ]
+    session.connection().execute(_LATER, later)
 
 
 def settle(session: Session, row: OutboxRow) -> bool:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, update
+from sqlalchemy import select as pick
 from sqlmodel import Session, col, select
 
 from schemas.decisions import HeldSpan
 from schemas.envelopes import disclose
-from schemas.tables import Evidence, Span, Turn
+from schemas.tables import Evidence, Span
+from stores import turns
 from stores.sql import insert_once
+
+_VALUES = pick(col(Evidence.id), col(Evidence.value)).where(col(Evidence.id).in_(bindparam("ids", expanding=True)))
+_HELD = pick(col(Span.event_id), col(Span.start), col(Span.end), col(Span.reason), col(Span.evidence_id)).where(
+    col(Span.tenant_id) == bindparam("tenant"),
+    col(Span.event_id).in_(bindparam("ids", expanding=True)),
+    col(Span.released_at).is_(None),
+)
 
 
 def hold(session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[HeldSpan]) -> set[UUID]:
@@ -70,13 +79,9 @@ def held(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dict[U
     """What is held back of each turn now, and why; turns without any are left out."""
     found: dict[UUID, list[HeldSpan]] = {}
     for start in range(0, len(event_ids), 500):
-        chunk = event_ids[start : start + 500]
-        query = select(Span).where(
-            Span.tenant_id == tenant_id, col(Span.event_id).in_(chunk), col(Span.released_at).is_(None)
-        )
-        for row in session.exec(query):
-            span = HeldSpan(row.event_id, row.start, row.end, row.reason, row.evidence_id)
-            found.setdefault(row.event_id, []).append(span)
+        rows = session.connection().execute(_HELD, {"tenant": tenant_id, "ids": event_ids[start : start + 500]})
+        for span in (HeldSpan(*row) for row in rows):
+            found.setdefault(span.event_id, []).append(span)
     return found
 
 
@@ -85,28 +90,46 @@ def words(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> tuple
 
     For texts that were made of the turns (a summary, its tags): whatever repeats one of them is left out.
     """
-    found = held(session, tenant_id, event_ids)
+    return words_of(session, tenant_id, [event_ids])[0]
+
+
+def words_of(session: Session, tenant_id: UUID, groups: Sequence[Sequence[UUID]]) -> list[tuple[str, ...]]:
+    """`words` for each group of turns, in their order."""
+    found = held(session, tenant_id, list(dict.fromkeys(event_id for group in groups for event_id in group)))
     if not found:
-        return ()
-    ids = [span.evidence_id for spans in found.values() for span in spans if span.evidence_id is not None]
-    rows = session.exec(select(Evidence).where(col(Evidence.id).in_(ids))).all()
-    values = [disclose(row.value) for row in rows]
-    flagged = {event_id: [span for span in spans if span.evidence_id is None] for event_id, spans in found.items()}
-    contents = {
-        row.event_id: disclose(row.content)
-        for row in session.exec(
-            select(Turn).where(
-                Turn.tenant_id == tenant_id, col(Turn.event_id).in_([e for e, s in flagged.items() if s])
+        return [() for _ in groups]
+    ids = {span.evidence_id for spans in found.values() for span in spans if span.evidence_id is not None}
+    values = _values(session, sorted(ids))
+    flagged = [event_id for event_id, spans in found.items() if any(span.evidence_id is None for span in spans)]
+    contents = {row.event_id: disclose(row.content) for row in turns.plain(session, tenant_id, flagged)}
+    return [
+        tuple(
+            dict.fromkeys(
+                [
+                    *(text for event_id in group for text in _stated(found.get(event_id, ()), values)),
+                    *(text for event_id in group for text in _flagged(found.get(event_id, ()), contents)),
+                ]
             )
         )
-    }
-    sentences = [
-        contents[event_id][span.start : span.end].strip()
-        for event_id, spans in flagged.items()
-        if event_id in contents
-        for span in spans
+        for group in groups
     ]
-    return tuple(dict.fromkeys([*values, *(text for text in sentences if text)]))
+
+
+def _values(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, str]:
+    values: dict[UUID, str] = {}
+    for start in range(0, len(evidence_ids), 500):
+        rows = session.connection().execute(_VALUES, {"ids": evidence_ids[start : start + 500]})
+        values.update((row.id, disclose(row.value)) for row in rows)
+    return values
+
+
+def _stated(spans: Sequence[HeldSpan], values: Mapping[UUID, str]) -> list[str]:
+    return [values[one] for one in (span.evidence_id for span in spans) if one is not None and one in values]
+
+
+def _flagged(spans: Sequence[HeldSpan], contents: Mapping[UUID, str]) -> list[str]:
+    cut = (contents.get(span.event_id, "")[span.start : span.end].strip() for span in spans if span.evidence_id is None)
+    return [text for text in cut if text]
 
 
 def _id(span: HeldSpan) -> UUID:

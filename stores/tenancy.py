@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 from sqlmodel import Session, col
 
 from afterturn.credentials import (
@@ -30,6 +30,8 @@ from stores.sql import insert_once
 RIGHTS = frozenset({"publish", "recall", "staff", "review", "erase", "admin"})
 
 HASH_KEY_BYTES = 32
+
+_GENERATIONS = select(col(User.id), col(User.generation)).where(col(User.id).in_(bindparam("ids", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +181,15 @@ def lock_users(session: Session, tenant_id: UUID, refs: Iterable[UUID]) -> dict[
         .execution_options(populate_existing=True)
     )
     return {user.id: user for user in session.scalars(wanted)}
+
+
+def generations(session: Session, refs: Sequence[UUID]) -> dict[UUID, int]:
+    """The generation of each of these users that is there."""
+    found: dict[UUID, int] = {}
+    for start in range(0, len(refs), 500):
+        rows = session.connection().execute(_GENERATIONS, {"ids": refs[start : start + 500]})
+        found.update((row.id, row.generation) for row in rows)
+    return found
 
 
 def _by_hash(tenant: Tenant | KeyInfo, hashes: Iterable[str]) -> Select[User]:

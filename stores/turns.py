@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy
-from sqlalchemy import ColumnElement, and_, or_, update
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, or_, tuple_, update
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
@@ -56,7 +58,7 @@ def views(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[TurnVi
 
     A tool's turn carries its payload as content as long as the observation is kept, and no content after that.
     """
-    rows = _rows(session, tenant_id, ids)
+    rows = plain(session, tenant_id, ids)
     payloads = _payloads(session, tenant_id, [row.event_id for row in rows if row.role == "tool"])
     return in_order(view(row, payloads.get(row.event_id)) for row in rows)
 
@@ -67,10 +69,10 @@ def before(session: Session, tenant_id: UUID, ids: Sequence[UUID], count: int = 
     Of its session; of its thread, whoever said them, when it stands in one: a reply's question may be another user's.
     Turns of `ids` themselves are left out (a reply may stand after its target and be dated before it).
     """
-    rows = _rows(session, tenant_id, ids)
-    if not rows or count <= 0:
+    firsts = [first for chunk in _chunks(ids) if (first := _first(session, tenant_id, chunk)) is not None]
+    if not firsts or count <= 0:
         return []
-    first = min(rows, key=lambda row: (row.at, row.event_id))
+    first = min(firsts, key=lambda row: (row.at, row.event_id))
     query = (
         select(Turn)
         .where(_same_talk(first), Turn.tenant_id == tenant_id, _earlier(first))
@@ -87,9 +89,15 @@ def neighbours(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> 
     In its session; of a turn in a thread, in that thread, whoever said them: a reply and its question are neighbours.
     Tools and systems say nothing, and a staff turn is neighbour to staff turns of its ticket alone.
     """
+    beside: dict[UUID, tuple[UUID | None, UUID | None]] = {}
+    for chunk in _chunks(event_ids):
+        rows = session.connection().execute(_beside(), {"tenant": tenant_id, "ids": chunk})
+        beside.update((event_id, (before, after)) for event_id, before, after in map(tuple, rows))
+    named = {one for pair in beside.values() for one in pair if one is not None}
+    found = {one.event_id: view(one) for one in plain(session, tenant_id, sorted(named))}
     return {
-        row.event_id: Neighbours(_nearest(session, row, earlier=True), _nearest(session, row, earlier=False))
-        for row in _rows(session, tenant_id, event_ids)
+        event_id: Neighbours(*(None if one is None else found.get(one) for one in pair))
+        for event_id, pair in beside.items()
     }
 
 
@@ -149,12 +157,26 @@ def view(row: Turn, payload: str | None = None) -> TurnView:
     )
 
 
-def _rows(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[Turn]:
+def plain(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[Turn]:
+    """The turns with these ids that are still there, in no order: carriers of a row that the session does not track."""
     rows: list[Turn] = []
     for chunk in _chunks(ids):
-        query = select(Turn).where(Turn.tenant_id == tenant_id, col(Turn.event_id).in_(chunk))
-        rows.extend(session.exec(query))
+        found = session.connection().execute(_by_id(), {"tenant": tenant_id, "ids": chunk})
+        rows.extend(cast("list[Turn]", list(found)))
     return rows
+
+
+@cache
+def _by_id() -> Select[Any]:
+    table = cast("Table", cast("Any", Turn).__table__)
+    return sqlalchemy.select(*table.columns).where(
+        col(Turn.tenant_id) == bindparam("tenant"), col(Turn.event_id).in_(bindparam("ids", expanding=True))
+    )
+
+
+def _first(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> Turn | None:
+    query = _by_id().order_by(col(Turn.at), col(Turn.event_id)).limit(1)
+    return cast("Turn | None", session.connection().execute(query, {"tenant": tenant_id, "ids": ids}).first())
 
 
 def _payloads(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str]:
@@ -180,20 +202,41 @@ def _same_talk(row: Turn) -> ColumnElement[bool]:
     return col(Turn.session_ref) == row.session_ref if row.thread_id is None else col(Turn.thread_id) == row.thread_id
 
 
-def _heard_beside(row: Turn) -> ColumnElement[bool]:
-    spoken = col(Turn.role).in_(("user", "assistant"))
-    if row.role != "staff":
-        return spoken
-    return or_(spoken, and_(col(Turn.role) == "staff", col(Turn.ticket_id).is_not_distinct_from(row.ticket_id)))
+@cache
+def _beside() -> Select[Any]:
+    """(turn, the one before, the one after): two steps in an index a turn, in one statement for all of them."""
+    turn, other = aliased(Turn, name="turn"), aliased(Turn, name="other")
+    heard = or_(
+        col(other.role).in_(("user", "assistant")),
+        and_(
+            col(turn.role) == "staff",
+            col(other.role) == "staff",
+            col(other.ticket_id).is_not_distinct_from(col(turn.ticket_id)),
+        ),
+    )
+    place, there = (tuple_(col(one.at), col(one.event_id)) for one in (turn, other))
 
-
-def _nearest(session: Session, row: Turn, *, earlier: bool) -> TurnView | None:
-    query = select(Turn).where(Turn.tenant_id == row.tenant_id, _same_talk(row), _heard_beside(row))
-    if earlier:
-        query = query.where(_earlier(row)).order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
-    else:
-        query = query.where(~_earlier(row), col(Turn.event_id) != row.event_id).order_by(
-            col(Turn.at), col(Turn.event_id)
+    def nearest(same_talk: ColumnElement[bool], *, earlier: bool) -> Any:
+        order = (col(other.at), col(other.event_id))
+        return (
+            sqlalchemy.select(col(other.event_id))
+            .where(col(other.tenant_id) == col(turn.tenant_id), same_talk, heard)
+            .where(there < place if earlier else there > place)
+            .order_by(*((one.desc() for one in order) if earlier else order))
+            .limit(1)
+            .correlate(turn)
+            .scalar_subquery()
         )
-    found = session.exec(query.limit(1)).first()
-    return None if found is None else view(found)
+
+    in_session = col(other.session_ref) == col(turn.session_ref)
+    in_thread = col(other.thread_id) == col(turn.thread_id)
+    sides = [
+        case(
+            (col(turn.thread_id).is_(None), nearest(in_session, earlier=earlier)),
+            else_=nearest(in_thread, earlier=earlier),
+        )
+        for earlier in (True, False)
+    ]
+    return sqlalchemy.select(col(turn.event_id), *sides).where(
+        col(turn.tenant_id) == bindparam("tenant"), col(turn.event_id).in_(bindparam("ids", expanding=True))
+    )

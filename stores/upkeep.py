@@ -10,9 +10,9 @@ from sqlalchemy import and_, or_, update
 from sqlmodel import Session, col, select
 
 from memory.strength import StrengthView
-from schemas.tables import Episode, Evidence, Fact, Moment, OutboxRow, User, Window
+from schemas.tables import Episode, Evidence, Fact, Moment, OutboxRow, Window
 from schemas.tables import Session as SessionRow
-from stores import outbox
+from stores import outbox, tenancy
 
 Aged = Fact | Episode
 
@@ -134,10 +134,8 @@ def owe(session: Session, kind: str, rows: Sequence[Aged | Moment]) -> None:
     """Notes that the index must be told about rows, each under its user's generation."""
     if not rows:
         return
-    refs = {row.user_ref for row in rows}
-    found = session.exec(select(User.id, User.generation).where(col(User.id).in_(refs))).all()
+    generations = tenancy.generations(session, sorted({row.user_ref for row in rows}))
     by_generation: dict[int, list[dict[str, object]]] = {}
-    generations = dict(found)
     for row in rows:
         by_generation.setdefault(generations.get(row.user_ref, 0), []).append(
             {

@@ -24,7 +24,7 @@ from memory.moments import is_moment
 from memory.spans import RESTORED_BY_PAST
 from memory.strength import StrengthView, initial_expiry
 from memory.verify import verify
-from schemas.decisions import Dropped, Verified
+from schemas.decisions import Dropped, Flag, Verified
 from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
@@ -50,12 +50,16 @@ _RECENT = 20
 def apply(kit: Kit, claim: Claim, draft: WindowDraft) -> None:
     """Turns an answer into memories, once. Raises: StaleClaim when the window, or the user's generation, moved on."""
     now = kit.world_now()
-    counts = kit.db.write(lambda session: _apply(session, kit, claim, draft, now))
+    # Before the transaction, in which nobody else can write: turns do not change.
+    with kit.db.read() as session:
+        flags = {
+            turn.content: guard_flags(turn.content) for turn in turns.views(session, claim.tenant_id, claim.turn_ids)
+        }
+    counts = kit.db.write(lambda session: _apply(session, _load(session, kit, claim, now, flags), draft))
     logger.info("window applied %s", " ".join(f"{name}={count}" for name, count in sorted(counts.items())))
 
 
-def _apply(session: Session, kit: Kit, claim: Claim, draft: WindowDraft, now: datetime) -> Counter[str]:
-    work = _load(session, kit, claim, now)
+def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     judged, dropped, own = _judge(work, draft)
     _save_drafts(work, draft, judged, dropped, own)
     kept = [*judged, *(Judged(one.verified, one.decision) for one in own)]
@@ -65,8 +69,8 @@ def _apply(session: Session, kit: Kit, claim: Claim, draft: WindowDraft, now: da
     verdict.count(work, draft)
     _save_moments(work, episode_id)
     _open_requests(work)
-    windows.finish(session, claim)
-    after_commit(session, partial(kit.hot.drop, _marks(work, folded)))
+    windows.finish(session, work.claim)
+    after_commit(session, partial(work.kit.hot.drop, _marks(work, folded)))
     after_commit(session, partial(hint, INDEX))
     return Counter(one.decision.write_status for one in kept) + Counter(dropped=len(dropped))
 
@@ -82,7 +86,7 @@ def _marks(work: Work, folded: Sequence[slots.Folded]) -> list[HotKey]:
     )
 
 
-def _load(session: Session, kit: Kit, claim: Claim, now: datetime) -> Work:
+def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mapping[str, tuple[Flag, ...]]) -> Work:
     users = tenancy.lock_users(session, claim.tenant_id, [claim.user_ref])
     windows.hold(session, claim)
     heard = hear(session, claim, context_turns=kit.settings.window.context_turns)
@@ -95,7 +99,10 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime) -> Work:
         said=heard.said,
         context=heard.context,
         now=now,
-        flags={turn.event_id: guard_flags(turn.content) for turn in heard.said},
+        flags={
+            turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
+            for turn in heard.said
+        },
     )
 
 

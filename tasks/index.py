@@ -14,10 +14,10 @@ from memory.moments import pooled
 from memory.windows import backoff
 from schemas.errors import BadAnswer, ServiceError, Transient
 from schemas.indexing import IndexRow, Vector
-from schemas.tables import OutboxRow, User
-from stores import metrics, outbox
+from schemas.tables import OutboxRow
+from stores import metrics, outbox, tenancy
 from stores.kit import Kit, process_kit
-from stores.projection import Projected, project, row_version
+from stores.projection import Projected, project_all, standings
 from tasks.app import INDEX
 from tasks.base import MemoryTask, hint, memory_task
 
@@ -54,8 +54,7 @@ def index(kit: Kit) -> int:
         return 0
     owed = [_Owed(row) for row in claims]
     with kit.db.read() as session:
-        for item in owed:
-            _read(session, item)
+        _read(session, owed)
     _write(kit, owed)
     moved = kit.db.write(lambda session: _end(session, owed))
     # What vanished from SQL, or was erased, while it was written, goes at once; its row stays owed and says so again.
@@ -73,18 +72,35 @@ def _lease_seconds(kit: Kit) -> float:
     return requests * embed.timeout_seconds + MARGIN_SECONDS
 
 
-def _read(session: Session, item: _Owed) -> None:
-    try:
-        if _is_of_this_generation(session, item.claim):
-            item.projected = project(session, item.claim.kind, item.claim.record_id)
-    except Transient as exc:
-        item.failure = exc
+def _read(session: Session, owed: Sequence[_Owed]) -> None:
+    """All of a batch in a handful of statements."""
+    generations = _generations(session, owed)
+    for kind, items in _by_kind(owed).items():
+        ours = [item for item in items if _is_of_this_generation(item.claim, generations)]
+        try:
+            found = project_all(session, kind, [item.claim.record_id for item in ours])
+        except Transient as exc:
+            for item in ours:
+                item.failure = exc
+            continue
+        for item in ours:
+            item.projected = found.get(item.claim.record_id)
 
 
-def _is_of_this_generation(session: Session, claim: OutboxRow) -> bool:
-    user = session.get(User, claim.user_ref)
+def _by_kind(owed: Sequence[_Owed]) -> dict[str, list[_Owed]]:
+    kinds: dict[str, list[_Owed]] = {}
+    for item in owed:
+        kinds.setdefault(item.claim.kind, []).append(item)
+    return kinds
+
+
+def _generations(session: Session, owed: Sequence[_Owed]) -> dict[UUID, int]:
+    return tenancy.generations(session, sorted({item.claim.user_ref for item in owed}))
+
+
+def _is_of_this_generation(claim: OutboxRow, generations: Mapping[UUID, int]) -> bool:
     # An organisation's own records (procedures) belong to nobody and stay at 0.
-    return (0 if user is None else user.generation) == claim.generation
+    return generations.get(claim.user_ref, 0) == claim.generation
 
 
 def _write(kit: Kit, owed: Sequence[_Owed]) -> None:
@@ -184,26 +200,32 @@ def _leaning(item: Projected, by_text: Mapping[str, Vector | None]) -> Vector | 
 
 def _end(session: Session, owed: Sequence[_Owed]) -> list[_Owed]:
     """Ends the claims that did their work; answers those that were written and whose record is gone since."""
-    gone: list[_Owed] = []
+    now = _versions_now(session, owed)
+    done: list[OutboxRow] = []
+    later: list[tuple[OutboxRow, float, str]] = []
     for item in owed:
-        now = _version_now(session, item.claim)
-        if item.projected is not None and now is None:
-            gone.append(item)
         failure = item.failure
         if failure is not None:
             asked = failure.retry_after_seconds if isinstance(failure, Transient) else None
             delay = backoff(item.claim.attempts, asked, random.random())  # noqa: S311 - jitter, not a secret
-            outbox.postpone(session, item.claim, delay_seconds=delay, error_code=failure.code)
-        elif item.projected is None or now == item.projected.row.row_version:
-            outbox.settle(session, item.claim)
+            later.append((item.claim, delay, failure.code))
+        elif item.projected is None or now.get(item.claim.record_id) == item.projected.row.row_version:
+            done.append(item.claim)
         else:
-            outbox.postpone(session, item.claim, delay_seconds=0.0, error_code="moved")
-    return gone
+            later.append((item.claim, 0.0, "moved"))
+    outbox.settle_all(session, done)
+    outbox.postpone_all(session, later)
+    return [item for item in owed if item.projected is not None and item.claim.record_id not in now]
 
 
-def _version_now(session: Session, claim: OutboxRow) -> int | None:
-    """The record's version; a missing row, or one whose user was erased since, counts as moved."""
-    return row_version(session, claim.kind, claim.record_id) if _is_of_this_generation(session, claim) else None
+def _versions_now(session: Session, owed: Sequence[_Owed]) -> dict[UUID, int]:
+    """The records' versions; a missing row, or one whose user was erased since, counts as moved and is left out."""
+    generations = _generations(session, owed)
+    found: dict[UUID, int] = {}
+    for kind, items in _by_kind(owed).items():
+        ours = [item.claim.record_id for item in items if _is_of_this_generation(item.claim, generations)]
+        found.update((one, standing.row_version) for one, standing in standings(session, kind, ours).items())
+    return found
 
 
 @memory_task(INDEX)
