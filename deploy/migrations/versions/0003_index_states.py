@@ -7,8 +7,8 @@ from alembic import op
 
 from schemas.columns import UtcTime
 
-revision = "0004"
-down_revision = "0003"
+revision = "0003"
+down_revision = "0002"
 branch_labels = None
 depends_on = None
 
