@@ -23,6 +23,8 @@ class Sight:
     empty `scopes` mean all. `shared_threads` are those in which the user talks with other users: whoever is in one may
     see what was said there, whoever said it. Times of `between` are [start, end).
     `agent_id` is who asks, `agents` whose learnings that agent may read.
+    `bounded`: what was said after `as_of` is left out. In the plain present it is not: an agent whose clock is ahead
+    reads its own words all the same.
     """
 
     tenant_id: UUID
@@ -42,12 +44,13 @@ class Sight:
     ticket_id: str | None = None
     agent_id: str | None = None
     agents: AgentPolicy = field(default_factory=AgentPolicy)
+    bounded: bool = True
 
     @property
     def is_plain(self) -> bool:
         """Whether it sees the present as it is: nothing about the past, nothing narrowed."""
         moved = self.as_of != self.now or self.known_at is not None or self.between is not None
-        return not (moved or self.past or self.closed or self.scopes)
+        return not (moved or self.bounded or self.past or self.closed or self.scopes)
 
     def reads(self, learnt_by: str | None) -> bool:
         """Whether who asks may read what this agent learned."""

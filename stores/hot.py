@@ -152,10 +152,13 @@ class HotCache:
         words = None if found is None else cast("list[bytes | None]", found[: len(marks)])
         if words is not None and None in words:
             words = self._call(lambda client: _set_marks(client, marks))
-        if found is None or words is None:
+        if found is None or words is None or None in words:
+            # A mark that was dropped while it was made: there is no stamp to take, and none may be made up.
             self.stats.misses += len(wanted)
-            return Look(is_away=self.is_on)
-        by_mark = {name: (word or b"").decode("ascii", "replace") for name, word in zip(marks, words, strict=True)}
+            return Look(is_away=self.is_on and (found is None or words is None))
+        by_mark = {
+            name: cast("bytes", word).decode("ascii", "replace") for name, word in zip(marks, words, strict=True)
+        }
         stamps = {key: ".".join(by_mark[one.text()] for one in marks) for key, marks in wanted.items()}
         sealed = zip(wanted, cast("list[bytes | None]", found[len(marks) :]), strict=True)
         opened = {key: _opened(raw, key, stamps[key], secret) for key, raw in sealed}

@@ -128,6 +128,7 @@ class Form(NamedTuple):
     Statements are built once a form: SQLAlchemy takes several times as long to build one as to run it.
     """
 
+    bounded: bool
     known_at: bool
     between: bool
     closed: bool
@@ -140,6 +141,7 @@ class Form(NamedTuple):
 def form(sight: Sight) -> Form:
     """The form of a sight."""
     return Form(
+        bounded=sight.bounded,
         known_at=sight.known_at is not None,
         between=sight.between is not None,
         closed=sight.closed,
@@ -232,8 +234,9 @@ def turns_in(seen: Form) -> list[ColumnElement[bool]]:
     # Whatever scope its row has: what a member of staff said belongs to the ticket alone.
     conditions: list[ColumnElement[bool]] = [
         or_(col(Turn.role) != "staff", own_ticket),
-        col(Turn.at) <= given("as_of"),
     ]
+    if seen.bounded:
+        conditions.append(col(Turn.at) <= given("as_of"))
     if seen.known_at:
         conditions.append(col(Turn.received_at) <= given("known_at"))
     if seen.between:

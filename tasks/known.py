@@ -71,7 +71,10 @@ def known(kit: Kit, key: KeyInfo, request: RecallRequest) -> Known | None:
             return _known(session, sight, talk, _profile(session, _placed(sight, talk), held))
     reading = _Reading(kit.hot, key, asker, sight)
     talk, profile = reading.talk(), reading.profile()
-    # A snapshot of its own, begun after the look: what it reads is no older than the stamp.
+    # A snapshot of its own, begun after the look: what it reads is no older than the stamp. So is the time that it is
+    # read for: with the time from before the look, what was said in between would be missing under a good stamp.
+    now = kit.clock() + timedelta(seconds=asker.offset_seconds)
+    sight = replace(sight, now=now, as_of=now)
     with kit.db.read() as session:
         held = held_back(session, sight) if talk is None or profile is None else Held()
         if talk is None:
@@ -104,6 +107,7 @@ def _sight(session: Session, kit: Kit, key: KeyInfo, request: RecallRequest, ask
         ticket_id=request.ticket_id,
         agent_id=key.agent_id or request.agent_id,
         agents=kit.policies.agents,
+        bounded=request.now is not None or request.as_of is not None,
     )
 
 

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
@@ -115,6 +115,40 @@ def test_two_readers_that_find_no_mark_agree_on_one(cache: HotCache) -> None:
     one, other = (cache.look(asked(), secret=SECRET) for _ in range(2))
 
     assert one.stamps == other.stamps
+
+
+def test_a_mark_that_is_dropped_while_it_is_made_gives_no_stamp(broker_url: str, server: Redis) -> None:
+    class Dropping(HotCache):
+        """A writer comes right after the mark was set, as no test can time it from outside."""
+
+        def _call(self, command: Callable[[Redis], Any]) -> Any:
+            return super()._call(lambda client: command(cast("Redis", _Dropped(client))))
+
+    class _Dropped:
+        def __init__(self, client: Redis) -> None:
+            self._client = client
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._client, name)
+
+        def pipeline(self, **given: Any) -> Any:
+            made: Any = self._client.pipeline(**given)  # pyright: ignore[reportUnknownMemberType]
+            plain = made.mget
+
+            def mget(names: Sequence[str]) -> Any:
+                made.delete(*names)
+                return plain(names)
+
+            made.mget = mget
+            return made
+
+    cache = Dropping(redis_url(broker_url))
+    look = cache.look(asked(), secret=SECRET)
+    cache.put(look, key_of(), b"old", ttl_seconds=60, secret=SECRET)
+    cache.close()
+
+    assert (look.stamps, look.is_away) == ({}, False)
+    assert keys_in(server) == []
 
 
 def test_nothing_readable_lies_in_the_broker(cache: HotCache, server: Redis) -> None:

@@ -92,6 +92,15 @@ def test_an_agent_reads_what_it_has_just_said(home: House, guards: Guards) -> No
         assert f"word {number}" in ask(home, guards, "What now?").prompt
 
 
+def test_an_agent_whose_clock_is_ahead_reads_its_own_words(home: House, guards: Guards) -> None:
+    say(home, "Hello.")
+    ahead = datetime.now(UTC) + timedelta(seconds=90)
+    say(home, "My parcel is late.", at=ahead.isoformat())
+
+    assert "parcel" in ask(home, guards, "What now?").prompt
+    assert "parcel" not in ask(home, guards, "What now?", as_of=ahead - timedelta(seconds=1)).prompt
+
+
 def test_a_state_is_read_after_it_was_set(home: House, guards: Guards) -> None:
     say(home, "Hello.", ticket_id="K7")
     assert "refund" not in ask(home, guards, "What now?", ticket_id="K7").prompt
