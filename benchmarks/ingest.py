@@ -108,8 +108,8 @@ def make_key(session: Any) -> str:
 
 def grow(intake: Intake, turns: int) -> None:
     """Copies a turn and its ledger row until the table has so many, under ids and sessions of their own."""
-    missing = turns - count(intake)
-    if missing <= 0:
+    there = count(intake)
+    if turns <= there:
         return
     is_sqlite = intake.db.is_sqlite
     for table, keep in (("turns", "window_id, session_ref"), ("event_ledger", "window_id, session_ref")):
@@ -119,11 +119,11 @@ def grow(intake: Intake, turns: int) -> None:
             columns = ", ".join(names)
             values = ", ".join(made(name, is_sqlite) if name in fresh else f"t.{name}" for name in names)
             numbers = (
-                f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {missing}) "  # noqa: S608
+                f"WITH RECURSIVE n(i) AS (SELECT {there} + 1 UNION ALL SELECT i + 1 FROM n WHERE i < {turns}) "  # noqa: S608
                 if is_sqlite
                 else ""
             )
-            source = "n" if is_sqlite else f"generate_series(1, {missing}) AS n(i)"
+            source = "n" if is_sqlite else f"generate_series({there} + 1, {turns}) AS n(i)"
             connection.execute(
                 text(
                     f"INSERT INTO {table} ({columns}) {numbers}"  # noqa: S608

@@ -40,7 +40,7 @@ from schemas.tables import Episode, Evidence, Fact, Moment, Turn, Window
 from schemas.tables import Session as SessionRow
 from stores import sessions
 from stores.kit import Kit, open_kit
-from stores.settings import Settings, as_environment, load_settings
+from stores.settings import RecallSettings, Settings, as_environment, load_settings
 from stores.sql import insert_once, upgrade
 from stores.tenancy import KeyInfo, create_key, create_tenant, ensure_users, hash_of, key_of_bearer
 from tasks.recall import Guards, recall
@@ -276,7 +276,8 @@ def main() -> None:
 def measure(memories: int, users: int, recalls: int, *, over_http: bool) -> Iterator[Row]:
     """Both ways of one size."""
     with tempfile.TemporaryDirectory(prefix="at-") as folder:
-        settings = load_settings(home=Path(folder))
+        # Without a broker of its own: what is measured is the dear case, in which SQL is asked for everything.
+        settings = load_settings(home=Path(folder), recall=RecallSettings(hot_cache=False))
         upgrade(settings)
         kit = open_kit(settings)
         try:

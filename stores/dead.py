@@ -76,6 +76,16 @@ def begin_attempt(session: Session, key: str, *, tenant_id: UUID | None = None) 
     return session.exec(select(DeadLetter.attempts).where(DeadLetter.kind == ATTEMPT, DeadLetter.key == key)).one()
 
 
+def has_attempt(session: Session, keys: Sequence[str]) -> bool:
+    """Whether any of these was begun and did not end."""
+    for start in range(0, len(keys), 500):
+        chunk = keys[start : start + 500]
+        query = select(DeadLetter.id).where(DeadLetter.kind == ATTEMPT, col(DeadLetter.key).in_(chunk)).limit(1)
+        if session.exec(query).first() is not None:
+            return True
+    return False
+
+
 def end_attempt(session: Session, keys: Sequence[str]) -> None:
     """Forgets attempts that came to an end, good or bad. Repeat: harmless."""
     statement = delete(DeadLetter).where(col(DeadLetter.kind) == ATTEMPT, col(DeadLetter.key).in_(list(keys)))

@@ -31,8 +31,18 @@ class Index(Protocol):
         """Deletes every row of a user; answers how many are left (0 when all is gone)."""
         ...
 
-    def ids(self, tenant_id: UUID, user_ref: UUID | None = None) -> Iterator[tuple[UUID, int, bool]]:
-        """(id, row_version, has a vector) of every row, in id order."""
+    def ids(
+        self, tenant_id: UUID, user_ref: UUID | None = None, *, after: UUID | None = None
+    ) -> Iterator[tuple[UUID, int, bool]]:
+        """(id, row_version, has a vector) of every row with a higher id than `after`, in id order."""
+        ...
+
+    def identity(self, tenant_id: UUID) -> UUID | None:
+        """Which index the tenant's rows are in: made with it, and gone with it. None when there is none."""
+        ...
+
+    def rebuild(self) -> None:
+        """Empties everything for the embedder set now, under new identities; the caller owes every record again."""
         ...
 
     async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:

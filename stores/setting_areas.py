@@ -102,7 +102,8 @@ class RecallSettings(Area):
     `sure_cosine` and `min_cosine` of None follow the embedder: its measured values, or none for one nobody measured.
     `agents`: whether agents of a tenant read what others learned. What those of `private_agents` (ids, comma-separated)
     learned only they read.
-    `hot_cache`: auto is on for PostgreSQL and off for SQLite, where a read costs less than asking Redis.
+    `hot_cache`: read tail, state and profile through Redis. Measured, it pays on SQLite as well: 2.0 against 8.6 ms of
+    CPU for a profile of 81 facts.
     """
 
     budget_tokens: Annotated[int, Field(ge=50, le=200_000)] = 800
@@ -119,7 +120,7 @@ class RecallSettings(Area):
     min_cosine: Cosine | None = None
     agents: Literal["shared", "own"] = "shared"
     private_agents: str = ""
-    hot_cache: Literal["auto", "on", "off"] = "auto"
+    hot_cache: bool = True
     explore: Literal["share", "thompson", "off"] = "share"
 
 

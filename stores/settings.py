@@ -131,9 +131,7 @@ class Settings(BaseSettings):
     @property
     def hot_url(self) -> str | None:
         """The Redis that recall reads through, as redis-py spells it; None when it reads SQL alone."""
-        wanted = self.recall.hot_cache
-        is_on = not self.is_sqlite if wanted == "auto" else wanted == "on"
-        return self.redis_url if is_on else None
+        return self.redis_url if self.recall.hot_cache else None
 
     @property
     def api_host(self) -> str:

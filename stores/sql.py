@@ -93,13 +93,10 @@ class Database:
     def write(self, fn: Callable[[Session], T], *, give_up_seconds: float | None = None) -> T:
         """What `fn` returns, once its one transaction is committed; then its follow-ups run, in order.
 
-        `give_up_seconds` bounds the waits for locks, of this call alone.
-
         `fn` runs again from the start when the database was busy or chose it as a deadlock's victim, so everything it
-        does outside the session must be harmless to repeat. Objects it returns stay readable.
-        An exception of `fn` rolls back and passes through. One of a follow-up passes through too, though the write
-        stands: a follow-up that may fail catches its own errors.
-        Raises: StoreBusy when the database stays busy, is full or is away.
+        does outside the session must be harmless to repeat. Objects it returns stay readable. `give_up_seconds` bounds
+        the waits for locks. An exception of `fn` rolls back and passes through. One of a follow-up passes through too,
+        though the write stands. Raises: StoreBusy when the database stays busy, is full or is away.
         """
         started = time.monotonic()
         limit = self._give_up_seconds if give_up_seconds is None else give_up_seconds

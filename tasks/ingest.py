@@ -1,7 +1,8 @@
 """Takes events in: judged one by one, kept once, in one transaction a message. The one task that agents may name.
 
 The ledger is written first, so a redelivery, a re-send and a rival worker all end in the same rows. A batch whose task
-died is taken event by event, each attempt committed first, so that one poisoned event ends as a dead letter alone.
+died is tried whole again, and if that is lost too, event by event, each attempt committed first: one poisoned event
+ends as a dead letter alone, and a restart of the worker costs a batch no more than two transactions.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import hashlib
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -42,6 +43,8 @@ from tasks.receipts import Answer, Receipt, Sender, nobody, of_batch, of_events,
 logger = logging.getLogger(__name__)
 
 MAX_BEGUN = 3
+#: So many redeliveries of a batch are taken whole; a worker that was stopped is likelier than a poisoned event.
+MAX_WHOLE = 2
 _NEWER = frozenset({"seal_version", "batch_version"})
 
 
@@ -100,11 +103,9 @@ def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False, answer: A
         told = of_batch(sender, "stored" if exc.code in _NEWER else "dead", exc.code)
         return _unread(kit, name, blob, exc.code, lambda: answer(sender, told))
     info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
-    if redelivered:
-        # It opened; from here on each event answers for itself, and none takes the batch's other events with it.
-        kit.db.write(lambda session: dead.end_attempt(session, [name]))
     try:
-        receipts = _each(kit, key, batch.events, info) if redelivered else _together(kit, key, batch.events, info)
+        take = partial(_again, name=name) if redelivered else _together
+        receipts = take(kit, key, batch.events, info)
     except Forbidden as exc:
         answer(sender, of_batch(sender, "rejected", exc.code))
         raise
@@ -150,6 +151,39 @@ def _together(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchIn
         return _each(kit, key, events, info)
 
 
+def _again(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo, *, name: str) -> list[Receipt]:
+    """A redelivered batch that opened: whole, until that was lost too often or an event of it was being tried alone."""
+    whole = f"{name}:whole"
+    alone = [_attempt_name(as_dead(raw, key), key) for raw in events]
+
+    def begin(session: Session) -> int:
+        dead.end_attempt(session, [name])
+        return MAX_WHOLE + 1 if dead.has_attempt(session, alone) else dead.begin_attempt(session, whole)
+
+    if kit.db.write(begin) > MAX_WHOLE:
+        receipts = _each(kit, key, events, info)
+    else:
+        with _given_back(kit, whole):
+            receipts = _together(kit, key, events, info)
+    kit.db.write(lambda session: dead.end_attempt(session, [whole]))
+    return receipts
+
+
+@contextmanager
+def _given_back(kit: Stores, name: str) -> Generator[None]:
+    """An attempt that ends because a store is away is no fault of what it tried."""
+    try:
+        yield
+    except Transient:
+        with suppress(Transient):
+            kit.db.write(lambda session: dead.end_attempt(session, [name]))
+        raise
+
+
+def _attempt_name(letter: Unread, key: KeyInfo) -> str:
+    return f"{key.tenant_id}:{letter.event_id or letter.content_hash}"
+
+
 def _each(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) -> list[Receipt]:
     receipts: list[Receipt] = []
     for raw in events:
@@ -159,12 +193,13 @@ def _each(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) 
 
 def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Receipt]:
     letter = as_dead(raw, key)
-    name = f"{key.tenant_id}:{letter.event_id or letter.content_hash}"
+    name = _attempt_name(letter, key)
     if _attempts(kit, name, key.tenant_id) > MAX_BEGUN:
         receipts = _bury_event(kit, key, letter, info, "lost_workers")
     else:
         try:
-            receipts = ingest_events(kit, key, [raw], batch=info)
+            with _given_back(kit, name):
+                receipts = ingest_events(kit, key, [raw], batch=info)
         except ServiceError:
             # The database was away, no worker was lost: this must not count towards a dead letter.
             with suppress(StoreBusy):
@@ -303,7 +338,7 @@ def _bury_event(kit: Stores, key: KeyInfo, letter: Unread, info: BatchInfo, code
         dead.put(
             session,
             kind=dead.EVENT,
-            key=f"{key.tenant_id}:{letter.event_id or letter.content_hash}",
+            key=_attempt_name(letter, key),
             error_code=code,
             payload=_with_its_key(key, letter, info),
             tenant_id=key.tenant_id,

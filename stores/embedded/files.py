@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import sqlite3
@@ -11,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
-from uuid import UUID
+from typing import NamedTuple, TypeVar
+from uuid import UUID, uuid4
 
 from schemas.errors import BadSettings, Permanent, StoreBusy
 
@@ -56,6 +57,13 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab (fts, instance);
 """
 
 
+class _Held(NamedTuple):
+    """A thread's connection, and the file it was opened on."""
+
+    connection: sqlite3.Connection
+    file: tuple[int, int] | None
+
+
 class Files:
     """One SQLite file a tenant under a folder; a few connections a thread, opened anew after a fork."""
 
@@ -69,6 +77,13 @@ class Files:
     def path(self, tenant_id: UUID) -> Path:
         """Where a tenant's rows are, whether or not the file is there yet."""
         return self.folder / f"{tenant_id}.db"
+
+    def epoch(self, tenant_id: UUID) -> UUID | None:
+        """The identity of the tenant's file, made with it and with each emptying; None where there is none.
+
+        Raises: StoreBusy, Permanent.
+        """
+        return self.read(tenant_id, epoch_of, empty=None)
 
     def tenants(self) -> list[UUID]:
         """Every tenant with a file."""
@@ -106,7 +121,7 @@ class Files:
 
         def restart(connection: sqlite3.Connection) -> None:
             clear(connection)
-            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self._meta.items())
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _fresh(self._meta).items())
 
         with _translated(tenant_id), closing(self._connect(self.path(tenant_id), check=False)) as connection:
             _in_transaction(connection, "BEGIN IMMEDIATE", restart)
@@ -121,30 +136,43 @@ class Files:
                 connection.close()
 
     def _connection(self, tenant_id: UUID) -> sqlite3.Connection:
-        held: OrderedDict[UUID, sqlite3.Connection] | None = getattr(self._local, "held", None)
+        held: OrderedDict[UUID, _Held] | None = getattr(self._local, "held", None)
         if held is None or self._local.pid != os.getpid():
             # After a fork the parent's connections stay listed in `_opened`: unused, and never collected from here.
-            held = self._local.held = OrderedDict[UUID, sqlite3.Connection]()
+            held = self._local.held = OrderedDict[UUID, _Held]()
             self._local.pid = os.getpid()
+        path = self.path(tenant_id)
         if tenant_id in held:
-            held.move_to_end(tenant_id)
-            return held[tenant_id]
-        connection = self._connect(self.path(tenant_id))
-        held[tenant_id] = connection
-        unused = held.popitem(last=False)[1] if len(held) > MAX_CONNECTIONS else None
+            if held[tenant_id].file == _file(path):
+                held.move_to_end(tenant_id)
+                return held[tenant_id].connection
+            # The file was moved or deleted under us: what is written through the old connection nobody would ever read.
+            self._forget(held.pop(tenant_id).connection)
+        connection = self._connect(path)
         with self._lock:
             self._opened.add((os.getpid(), connection))
-            if unused is not None:
-                self._opened.discard((os.getpid(), unused))
-        if unused is not None:
-            unused.close()
+        held[tenant_id] = _Held(connection, _file(path))
+        if len(held) > MAX_CONNECTIONS:
+            self._forget(held.popitem(last=False)[1].connection)
         return connection
 
+    def _forget(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            self._opened.discard((os.getpid(), connection))
+        connection.close()
+
     def _connect(self, path: Path, *, check: bool = True) -> sqlite3.Connection:
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as exc:  # another program's file in its place, a disk that is full or not mounted
-            raise StoreBusy(f"index folder: {exc.strerror}") from exc
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.is_file():
+            return self._open(path, check=check)
+        with _alone(path.parent):
+            if not path.is_file():
+                # A journal that outlived its file would be played into the new one.
+                for suffix in ("-wal", "-shm", "-journal"):
+                    path.with_name(path.name + suffix).unlink(missing_ok=True)
+            return self._open(path, check=check)
+
+    def _open(self, path: Path, *, check: bool) -> sqlite3.Connection:
         # check_same_thread off: only so that close() may close what other threads opened.
         connection = sqlite3.connect(
             path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
@@ -160,8 +188,8 @@ class Files:
 
     def _prepare(self, connection: sqlite3.Connection, path: Path, *, check: bool) -> None:
         """Makes the tables, or checks that the file is of this layout and of this vector space."""
-        if not _meta(connection):
-            _in_transaction(connection, "BEGIN IMMEDIATE", lambda inside: _create(inside, self._meta))
+        if "epoch" not in _meta(connection):
+            _in_transaction(connection, "BEGIN IMMEDIATE", lambda inside: _create(inside, _fresh(self._meta)))
         found = _meta(connection)
         if check and found.get("layout") != LAYOUT:
             msg = f"index {path.name}: layout {found.get('layout')}, this build needs {LAYOUT}; rebuild the index"
@@ -172,6 +200,32 @@ class Files:
                 f"{self._meta['space']}; set the old embedder again or rebuild the index"
             )
             raise BadSettings(msg, code="index_embedder")
+
+
+def epoch_of(connection: sqlite3.Connection) -> UUID:
+    """The identity of the file behind a connection."""
+    return UUID(connection.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()[0])
+
+
+def _fresh(meta: dict[str, str]) -> dict[str, str]:
+    return {**meta, "epoch": str(uuid4())}
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file stands there now. An open file's number is never given to another one."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """One process at a time makes files in the folder."""
+    with (folder / "making.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _meta(connection: sqlite3.Connection) -> dict[str, str]:

@@ -77,16 +77,22 @@ class EmbeddedIndex:
             self.delete(tenant_id, found)
         return self._files.read(tenant_id, lambda c: writing.count_of_user(c, user_ref), empty=0)
 
-    def ids(self, tenant_id: UUID, user_ref: UUID | None = None) -> Iterator[tuple[UUID, int, bool]]:
+    def identity(self, tenant_id: UUID) -> UUID | None:
+        """Which file the tenant's rows are in; None when there is none."""
+        return self._files.epoch(tenant_id)
+
+    def ids(
+        self, tenant_id: UUID, user_ref: UUID | None = None, *, after: UUID | None = None
+    ) -> Iterator[tuple[UUID, int, bool]]:
         """(id, row_version, has a vector) of every row, in id order. Each page is a snapshot of its own."""
-        after = b""
+        place = b"" if after is None else after.bytes
         while True:
-            page = self._files.read(tenant_id, lambda c, a=after: writing.page(c, a, user_ref, PAGE_ROWS), empty=[])
+            page = self._files.read(tenant_id, lambda c, a=place: writing.page(c, a, user_ref, PAGE_ROWS), empty=[])
             for raw, row_version, has_vector in page:
                 yield UUID(bytes=raw), row_version, bool(has_vector)
             if len(page) < PAGE_ROWS:
                 return
-            after = page[-1][0]
+            place = page[-1][0]
 
     async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:
         """Raw hits of all legs, unsorted between legs; every leg lists its best `limit` of the rows it may see.

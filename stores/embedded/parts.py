@@ -77,7 +77,7 @@ class Part:
 
 
 class PartCache:
-    """Parts by (tenant, part); the longest unused go first."""
+    """Parts by (epoch of the file, part); the longest unused go first."""
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
         self._limit = limit_bytes

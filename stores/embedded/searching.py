@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from schemas.errors import BadInput
 from schemas.indexing import Hit, IndexQuery, Vector
+from stores.embedded.files import epoch_of
 from stores.embedded.keywords import CONTEXT, OWN, bm25
 from stores.embedded.parts import Mask, Part, PartCache, load
 from stores.embedded.writing import (
@@ -68,13 +69,15 @@ def _parts(connection: sqlite3.Connection, query: IndexQuery, cache: PartCache, 
     if query.ticket_id is not None:
         names.append(ticket_part(query.ticket_id))
     marks = ", ".join("?" * len(names))
+    # Numbers and versions begin anew in a new file: the file's own identity tells its parts from those of the last one.
+    epoch = epoch_of(connection)
     found = connection.execute(
         f"SELECT id, version FROM part WHERE name IN ({marks})",  # noqa: S608  marks only
         names,
     ).fetchall()
     return {
         part: cache.get(
-            (query.tenant_id, part),
+            (epoch, part),
             version,
             lambda held, part=part, version=version: load(connection, part, version, dimensions, held),
         )

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from afterturn.batches import encode_batch
 from afterturn.credentials import parse_credential, seal_key
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
+from backlog_fixtures import counted
 from delivery_fixtures import BATCH, START, World, turn, world
 from schemas.envelopes import disclose
-from schemas.errors import BadBatch
+from schemas.errors import BadBatch, StoreBusy
 from schemas.tables import DeadLetter, LedgerEntry, Turn
 from stores import dead, ledger
 from stores.ledger import Tally
+from stores.sql import Database
 from tasks.ingest import ingest_batch, ingest_events
 from tasks.receipts import Receipt
 
 __all__ = ["world"]
+
+T = TypeVar("T")
 
 
 def _states(receipts: Sequence[Receipt]) -> list[str]:
@@ -97,15 +102,68 @@ def test_a_batch_under_a_foreign_key_id_is_refused(world: World):
     assert _turns(world) == []
 
 
-def test_a_redelivered_batch_is_taken_event_by_event_and_leaves_no_trace_of_it(world: World):
+def test_a_redelivered_batch_is_taken_whole_and_leaves_no_trace_of_it(world: World):
     events = [turn(f"turn {n}", n) for n in range(4)]
     ingest_batch(world.kit, _seal(world, events[:2]))
 
-    receipts = ingest_batch(world.kit, _seal(world, events), redelivered=True)
+    with counted(world.db) as transactions:
+        receipts = ingest_batch(world.kit, _seal(world, events), redelivered=True)
 
+    # Opening, the batch as such, the events, the end: however many events there are.
+    assert len(transactions) == 4
     assert _states(receipts) == ["duplicate", "duplicate", "stored", "stored"]
     with world.db.read() as session:
         assert session.exec(select(DeadLetter)).all() == []
+
+
+def test_a_batch_that_was_lost_whole_is_taken_event_by_event(world: World):
+    blob = _seal(world, [turn(f"turn {n}", n) for n in range(4)])
+    name = hashlib.sha256(blob.encode()).hexdigest()[:32]
+    for _ in range(2):
+        world.db.write(lambda session: dead.begin_attempt(session, f"{name}:whole"))
+
+    with counted(world.db) as transactions:
+        receipts = ingest_batch(world.kit, blob, redelivered=True)
+
+    assert len(transactions) > 4 * 3
+    assert _states(receipts) == ["stored"] * 4
+    with world.db.read() as session:
+        assert session.exec(select(DeadLetter)).all() == []
+
+
+class _Away(Database):
+    """A database that is away while events are kept: at the writes with these numbers."""
+
+    def __init__(self, url: str, *numbers: int) -> None:
+        super().__init__(url)
+        self.numbers = numbers
+        self.count = 0
+
+    def write(self, fn: Callable[[Session], T], *, give_up_seconds: float | None = None) -> T:
+        self.count += 1
+        if self.count in self.numbers:
+            raise StoreBusy("away")
+        return super().write(fn, give_up_seconds=give_up_seconds)
+
+
+@pytest.mark.parametrize("was_lost_whole", [False, True])
+def test_a_database_that_is_away_for_a_while_kills_no_event(world: World, was_lost_whole: bool):
+    blob = _seal(world, [turn()])
+    name = hashlib.sha256(blob.encode()).hexdigest()[:32]
+    if was_lost_whole:
+        for _ in range(2):
+            world.db.write(lambda session: dead.begin_attempt(session, f"{name}:whole"))
+
+    # The batch's own attempt, what is tried of it (one event more to begin), and then the keeping itself.
+    keeping = 4 if was_lost_whole else 3
+    for _ in range(9):
+        away = _Away(world.db.url, keeping)
+        with pytest.raises(StoreBusy):
+            ingest_batch(replace(world.kit, db=away), blob, redelivered=True)
+        away.dispose()
+
+    assert _states(ingest_batch(world.kit, blob, redelivered=True)) == ["stored"]
+    assert _letters(world) == []
 
 
 def test_an_event_whose_every_attempt_was_lost_ends_alone_as_a_dead_letter(world: World):

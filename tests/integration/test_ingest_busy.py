@@ -35,11 +35,11 @@ class Fading(Database):
         super().__init__(url)
         self.number = 0
 
-    def write(self, fn: Callable[[Session], T]) -> T:
+    def write(self, fn: Callable[[Session], T], *, give_up_seconds: float | None = None) -> T:
         self.number += 1
         if self.number == self.KEEPS + 1:
             raise StoreBusy("database: away for a moment")
-        return super().write(fn)
+        return super().write(fn, give_up_seconds=give_up_seconds)
 
 
 def _sealed(world: World) -> str:

@@ -149,7 +149,7 @@ class _Day:
         counts = {one.place.tenant_id: one.published for one in speaking}
         late = self._until(speaking, lambda tenant, now: now.arrived >= counts[tenant], ARRIVAL_SECONDS)
         for one in late:
-            one.faults.append(f"not all of its {one.published} events arrived in {ARRIVAL_SECONDS:.0f} s")
+            one.faults.append(f"not all of its {one.published} events arrived, none for {ARRIVAL_SECONDS:.0f} s")
 
     def _digest(self, plays: Sequence[Play]) -> None:
         """What idle time would do: every session with something new is due."""
@@ -193,7 +193,9 @@ class _Day:
         for one in plays:
             with self.instance.db.read() as session:
                 codes = waiting.lost(session, one.place.tenant_id)
-            one.faults.append(f"not quiet after {self.quiet_seconds:.0f} s ({'; '.join(codes) or 'no reason found'})")
+            one.faults.append(
+                f"not quiet, and nothing moved for {self.quiet_seconds:.0f} s ({'; '.join(codes) or 'no reason found'})"
+            )
 
 
 def _act(one: Play, publisher: Publisher) -> None:

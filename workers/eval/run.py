@@ -29,7 +29,7 @@ from workers.eval.statements import Read
 
 Provider = Literal["offline", "openai"]
 
-#: How long the workers may take for one day of all cases; a real model is given the time of several calls.
+#: How long nothing may move before a case is given up; a real model is given the time of several calls.
 QUIET_SECONDS = {"offline": 60.0, "openai": 300.0}
 _MODEL_THREADS = 8
 _CHECK_THREADS = 4

@@ -76,15 +76,20 @@ def lost(session: Session, tenant_id: UUID) -> list[str]:
 def until(
     db: Database, tenants: Sequence[UUID], is_ready: Callable[[UUID, Waiting], bool], *, timeout_seconds: float
 ) -> list[UUID]:
-    """Waits until every tenant is ready; answers those that are not when the time is over."""
+    """Waits until every tenant is ready; answers those that are not when for so long nothing has moved at all.
+
+    How much work a day holds is the file's choice, so that only a standstill is a fault.
+    """
+    left, before = list(tenants), dict[UUID, Waiting]()
     deadline = time.monotonic() + timeout_seconds
-    left = list(tenants)
     while left:
         with db.read() as session:
             found = look(session, left)
-        left = [one for one in left if not is_ready(one, found[one])]
-        if left and time.monotonic() > deadline:
+        if found != before:
+            before, deadline = found, time.monotonic() + timeout_seconds
+        elif time.monotonic() > deadline:
             return left
+        left = [one for one in left if not is_ready(one, found[one])]
         if left:
             time.sleep(POLL_SECONDS)
     return []
