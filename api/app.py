@@ -45,6 +45,9 @@ def create_app(kit: Kit | None = None) -> FastAPI:
         "in English or Chinese by Accept-Language.",
         openapi_tags=_TAGS,
         lifespan=lifespan,
+        # Their pages load scripts from another host; the document itself is at /openapi.json.
+        docs_url=None,
+        redoc_url=None,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     app.state.held = Held(kit=kit)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, cast
 from uuid import UUID
 
@@ -17,8 +20,9 @@ from afterturn.ids import uuid7
 from afterturn.wire import EventResult, EventsAccepted
 from api.auth import key_with
 from api.fates import EventView, event_view
-from api.problems import RESPONSES, Refusal, reason_text, wanted_language
-from api.state import kit_of
+from api.problems import RESPONSES, Refusal, wanted_language
+from api.reasons import code_reason, reason_text
+from api.state import in_writer, kit_of
 from schemas.errors import BadInput, NotFound
 from stores.fates import fate
 from stores.kit import Kit
@@ -28,7 +32,6 @@ from tasks.receipts import Receipt
 
 router = APIRouter(prefix="/v1", tags=["events"])
 
-MAX_EVENTS = 1_000
 _BODY = {
     "required": True,
     "content": {
@@ -47,6 +50,20 @@ _BODY = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request to publish; `deadline` is in monotonic seconds."""
+
+    body: bytes
+    idempotency_key: str | None
+    language: str
+    deadline: float
+
+
+async def _arrival() -> float:
+    return time.monotonic()
+
+
 @router.post(
     "/events",
     status_code=202,
@@ -56,6 +73,7 @@ _BODY = {
 )
 async def publish(
     request: Request,
+    arrived_at: Annotated[float, Depends(_arrival)],
     key: Annotated[KeyInfo, Depends(key_with("publish"))],
     idempotency_key: Annotated[
         str | None,
@@ -70,7 +88,9 @@ async def publish(
     body = await request.body()
     kit = await kit_of(request.app)
     language = wanted_language(request.headers.get("accept-language", ""))
-    return await asyncio.to_thread(_publish, kit, key, body, idempotency_key, language)
+    deadline = arrived_at + kit.settings.api.busy_seconds
+    asked = _Asked(body, idempotency_key, language, deadline)
+    return await in_writer(request.app, partial(_publish, kit, key, asked))
 
 
 @router.get("/events/{event_id}", responses=RESPONSES, summary="Where an event stands")
@@ -80,17 +100,22 @@ async def event(request: Request, event_id: UUID, key: Annotated[KeyInfo, Depend
     return await asyncio.to_thread(_state, await kit_of(request.app), key, event_id, language)
 
 
-def _publish(kit: Kit, key: KeyInfo, body: bytes, idempotency_key: str | None, language: str) -> EventsAccepted:
-    decoded = _decode(body)
+def _publish(kit: Kit, key: KeyInfo, asked: _Asked) -> EventsAccepted:
+    decoded = _decode(asked.body)
     is_single = not isinstance(decoded, list)
     raw = [decoded] if is_single else cast("list[object]", decoded)
     if not raw:
         raise Refusal(422, "no_events")
-    if len(raw) > MAX_EVENTS:
+    if len(raw) > kit.settings.ingest.max_batch_events:
         raise Refusal(413, "too_many_events")
-    events = _named(raw, key, idempotency_key)
-    receipts = ingest_events(kit, key, events, batch=BatchInfo(producer=f"http:{key.key_id}", parks=False))
-    results = [_result(one, receipt, language) for one, receipt in zip(events, receipts, strict=True)]
+    events = _named(raw, key, asked.idempotency_key)
+    info = BatchInfo(producer=f"http:{key.key_id}", parks=False)
+    # Who waited in line for a thread has that much less to wait for the database.
+    left = max(0.0, asked.deadline - time.monotonic())
+    receipts = ingest_events(kit, key, events, batch=info, give_up_seconds=left)
+    results = [_result(one, receipt, asked.language) for one, receipt in zip(events, receipts, strict=True)]
+    if is_single and results[0].code == "event_version":
+        raise Refusal(400, "event_version", field=results[0].field)
     if is_single and results[0].status == "rejected" and results[0].field is not None:
         raise BadInput(results[0].field, results[0].reason or results[0].code or "", code=results[0].code)
     return EventsAccepted(results=tuple(results))
@@ -130,12 +155,13 @@ def _result(raw: object, receipt: Receipt, language: str) -> EventResult:
     event_id = None if receipt.event_id is None else str(receipt.event_id)
     if receipt.state in {"stored", "duplicate"}:
         return EventResult(event_id=event_id, status="duplicate" if receipt.state == "duplicate" else "stored")
-    field, reason = receipt.field, receipt.code
+    field, reason = receipt.field, code_reason(receipt.code, receipt.field)
     try:
         parse_event(raw)
     except BadEvent as exc:
-        field, reason = exc.field, reason_text(exc.reason, language)
-    return EventResult(event_id=event_id, status="rejected", code=receipt.code, field=field, reason=reason)
+        field, reason = exc.field, exc.reason
+    said = reason_text(reason, language)
+    return EventResult(event_id=event_id, status="rejected", code=receipt.code, field=field, reason=said)
 
 
 def _state(kit: Kit, key: KeyInfo, event_id: UUID, language: str) -> EventView:

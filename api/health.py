@@ -76,6 +76,11 @@ async def metrics(request: Request) -> Response:
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
+# Load balancers ask without wanting the body. FastAPI adds no HEAD of its own, unlike Starlette.
+for _path, _probe in (("/healthz", healthz), ("/readyz", readyz), ("/metrics", metrics)):
+    router.add_api_route(_path, _probe, methods=["HEAD"], include_in_schema=False)
+
+
 async def _checks(app: FastAPI) -> dict[str, State]:
     try:
         kit = await kit_of(app)

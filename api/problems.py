@@ -14,7 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from afterturn.wire import Problem
-from api.phrases import DETAILS, REASONS, TITLES
+from api.phrases import DETAILS, TITLES
+from api.reasons import reason_text, validation_fault
 from schemas.errors import BadInput, BadSettings, Forbidden, NotFound, ServiceError, StaleClaim, Transient
 
 MEDIA_TYPE = "application/problem+json"
@@ -30,7 +31,7 @@ _STATUS: tuple[tuple[type[ServiceError], int], ...] = (
     (BadSettings, 500),
 )
 _HTTP_CODES = {
-    400: "bad_request",
+    400: "malformed_json",  # FastAPI's own for a body that it could not decode
     401: "unauthorized",
     403: "forbidden",
     404: "not_found",
@@ -130,20 +131,6 @@ def wanted_language(accept_language: str) -> str:
         if name in TITLES and quality > best and math.isfinite(quality):
             best, language = quality, name
     return language
-
-
-def reason_text(reason: str, language: str) -> str:
-    """A reason of the contract in the caller's language, as it is when there is no translation."""
-    return REASONS.get(reason, reason) if language == "zh" else reason
-
-
-def validation_fault(errors: list[dict[str, object]]) -> tuple[str, str]:
-    """(field, reason) of the first of pydantic's errors, without the value."""
-    first = errors[0]
-    loc = [str(part) for part in cast("tuple[object, ...]", first.get("loc", ()))]
-    field = ".".join(loc[1:] if loc and loc[0] in {"body", "query", "path", "header"} else loc)
-    message = str(first.get("msg", "")).removeprefix("Value error, ")
-    return field, "is required" if first.get("type") == "missing" else message
 
 
 def _language_header(request: Request) -> str:

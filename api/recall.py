@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 
 from afterturn.wire import Pack, RecallRequest
 from api.auth import key_with
@@ -16,9 +16,11 @@ from tasks import recall as task
 router = APIRouter(prefix="/v1", tags=["recall"])
 
 
-@router.post("/recall", responses=RESPONSES, summary="What matters for the next turn")
+@router.post("/recall", responses=RESPONSES, response_model=Pack, summary="What matters for the next turn")
 async def recall(
     request: Request, question: RecallRequest, key: Annotated[KeyInfo, Depends(key_with("recall"))]
-) -> Pack:
+) -> Response:
     """A pack of memories under `budget_tokens`, within `deadline_ms`; `missing` names what could not be asked."""
-    return await task.recall(await kit_of(request.app), key, question, guards=await guards_of(request.app))
+    pack = await task.recall(await kit_of(request.app), key, question, guards=await guards_of(request.app))
+    # Written once: FastAPI would make Python objects of it first, check those, and write them after that.
+    return Response(pack.model_dump_json(), media_type="application/json")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fastapi import FastAPI
 
@@ -12,6 +15,10 @@ from schemas.errors import ServiceError
 from stores.kit import Kit, close_process_kit, process_kit
 from stores.tokens import token_counter
 from tasks.recall import Guards
+
+T = TypeVar("T")
+
+WRITERS = 16
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +29,7 @@ class Held:
 
     kit: Kit | None = None
     guards: Guards | None = None
+    writers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(WRITERS, "api-write"))
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -31,6 +39,12 @@ async def kit_of(app: FastAPI) -> Kit:
     if held.kit is not None:
         return held.kit
     return await asyncio.to_thread(process_kit)
+
+
+async def in_writer(app: FastAPI, work: Callable[[], T]) -> T:
+    """What `work` answers, from a thread for writes: those that wait for a lock must not hold up reads and probes."""
+    held: Held = app.state.held
+    return await asyncio.get_running_loop().run_in_executor(held.writers, work)
 
 
 async def guards_of(app: FastAPI) -> Guards:
@@ -62,6 +76,7 @@ async def warm(app: FastAPI) -> None:
 async def close(app: FastAPI) -> None:
     """Releases what this process opened."""
     held: Held = app.state.held
+    held.writers.shutdown(wait=False, cancel_futures=True)
     if held.guards is not None:
         held.guards.close()
     if held.kit is None:

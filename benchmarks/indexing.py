@@ -13,7 +13,7 @@ import json
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -99,28 +99,31 @@ class Writes:
 
     def watch(self, db: Database) -> Database:
         """The same database, watched."""
-        watched, real = _Watched(db.url), db.write
-
-        def write(fn: Callable[[Session], T]) -> T:
-            def timed(session: Session) -> T:
-                session.connection()
-                started = time.thread_time()
-                found = fn(session)
-                self.by_stage.setdefault(self.stage, []).append(time.thread_time() - started)
-                return found
-
-            return real(timed)
-
-        watched.write = write
-        return watched
+        return _Watched(db.url, self)
 
 
 class _Watched(Database):
-    """A database whose writes may be replaced."""
+    """A database whose write transactions are timed."""
+
+    def __init__(self, url: str, writes: Writes) -> None:
+        super().__init__(url)
+        self.writes = writes
+
+    def write(self, fn: Callable[[Session], T], *, give_up_seconds: float | None = None) -> T:
+        """As ever."""
+
+        def timed(session: Session) -> T:
+            session.connection()
+            started = time.thread_time()
+            found = fn(session)
+            self.writes.by_stage.setdefault(self.writes.stage, []).append(time.thread_time() - started)
+            return found
+
+        return super().write(timed, give_up_seconds=give_up_seconds)
 
 
 @contextmanager
-def scratch_kit(writes: Writes) -> Iterator[tuple[Kit, KeyInfo, Clocked]]:
+def scratch_kit(writes: Writes) -> Generator[tuple[Kit, KeyInfo, Clocked]]:
     """A migrated installation with one key."""
     with tempfile.TemporaryDirectory(prefix="at-") as home:
         settings = load_settings(home=Path(home))

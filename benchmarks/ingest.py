@@ -10,6 +10,7 @@ alone. Prints a table and a JSON line.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -41,8 +42,7 @@ from workers import broker, presence
 from workers.chaos.cluster import cluster
 
 BATCH = 100
-USERS = 200
-SESSIONS = 2_000
+USERS = 500
 SAID = (
     "The parcel has still not arrived, and the tracking page shows nothing since Monday. Could you look into it?",
     "我上周买的耳机有杂音，换过一次还是一样，请问可以退款吗？订单号在之前的消息里。",
@@ -60,17 +60,21 @@ def main() -> None:
             intake = open_intake(settings)
             stack.callback(intake.db.dispose)
             credential = intake.db.write(make_key)
-            run(intake, credential, 1_000)
+            run(intake, credential, 1_000, asked.talking)
             for turns in map(int, asked.turns.split(",")):
                 grow(intake, turns)
                 measured = (
-                    through(settings, credential, asked.events)
+                    through(settings, credential, asked.events, asked.talking)
                     if asked.through
-                    else run(intake, credential, asked.events)
+                    else run(intake, credential, asked.events, asked.talking)
                 )
                 rows.append({"store": store, "turns": turns, **measured})
                 show(rows[-1])
-    print(json.dumps({"benchmark": "ingest", "through": asked.through, "batch": BATCH, "rows": rows}))
+    print(
+        json.dumps(
+            {"benchmark": "ingest", "through": asked.through, "batch": BATCH, "talking": asked.talking, "rows": rows}
+        )
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -78,6 +82,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--stores", default="sqlite,postgres")
     parser.add_argument("--turns", default="1000,100000,1000000")
     parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--talking", type=int, default=30, help="conversations that go on at once in one agent")
     parser.add_argument("--through", action="store_true", help="through a Publisher, a broker and a worker")
     return parser.parse_args()
 
@@ -103,8 +108,8 @@ def make_key(session: Any) -> str:
 
 def grow(intake: Intake, turns: int) -> None:
     """Copies a turn and its ledger row until the table has so many, under ids and sessions of their own."""
-    missing = turns - count(intake)
-    if missing <= 0:
+    there = count(intake)
+    if turns <= there:
         return
     is_sqlite = intake.db.is_sqlite
     for table, keep in (("turns", "window_id, session_ref"), ("event_ledger", "window_id, session_ref")):
@@ -114,11 +119,11 @@ def grow(intake: Intake, turns: int) -> None:
             columns = ", ".join(names)
             values = ", ".join(made(name, is_sqlite) if name in fresh else f"t.{name}" for name in names)
             numbers = (
-                f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {missing}) "  # noqa: S608
+                f"WITH RECURSIVE n(i) AS (SELECT {there} + 1 UNION ALL SELECT i + 1 FROM n WHERE i < {turns}) "  # noqa: S608
                 if is_sqlite
                 else ""
             )
-            source = "n" if is_sqlite else f"generate_series(1, {missing}) AS n(i)"
+            source = "n" if is_sqlite else f"generate_series({there} + 1, {turns}) AS n(i)"
             connection.execute(
                 text(
                     f"INSERT INTO {table} ({columns}) {numbers}"  # noqa: S608
@@ -153,22 +158,23 @@ def count(intake: Intake) -> int:
         return int(session.scalar(select(func.count()).select_from(Turn)) or 0)
 
 
-def batches(credential: str, events: int) -> list[str]:
+def batches(credential: str, events: int, talking: int) -> list[str]:
     """Sealed batches of so many events, as a Publisher makes them."""
     found = parse_credential(credential)
     sealer = Sealer(found.key_id, seal_key(found.secret), uuid7())
     roll = random.Random(events)
-    source = said(roll)
+    source = said(roll, talking)
     return [
         sealer.seal(uuid7(), encode_batch([next(source) for _ in range(BATCH)], sent_at=datetime.now(UTC)))
         for _ in range(events // BATCH)
     ]
 
 
-def said(roll: random.Random) -> Iterator[dict[str, Any]]:
+def said(roll: random.Random, talking: int) -> Iterator[dict[str, Any]]:
+    """Turns of conversations of ten turns; so many go on at once."""
     now = datetime.now(UTC)
-    for number in iter(int, 1):
-        session = roll.randrange(SESSIONS)
+    for number in itertools.count():
+        session = number // 10 + roll.randrange(talking)
         yield {
             "v": 1,
             "kind": "turn",
@@ -184,9 +190,9 @@ def said(roll: random.Random) -> Iterator[dict[str, Any]]:
         }
 
 
-def run(intake: Intake, credential: str, events: int) -> dict[str, Any]:
+def run(intake: Intake, credential: str, events: int, talking: int) -> dict[str, Any]:
     """The worker's function, in this process."""
-    sealed = batches(credential, events)
+    sealed = batches(credential, events, talking)
     server = server_seconds(intake)
     wall, cpu = time.perf_counter(), time.process_time()
     for blob in sealed:
@@ -194,7 +200,7 @@ def run(intake: Intake, credential: str, events: int) -> dict[str, Any]:
     return told(events, time.perf_counter() - wall, time.process_time() - cpu, server_seconds(intake) - server)
 
 
-def through(settings: Settings, credential: str, events: int) -> dict[str, Any]:
+def through(settings: Settings, credential: str, events: int, talking: int) -> dict[str, Any]:
     """A Publisher in this process, a broker, and the real ingest worker."""
     running = broker.start(settings.home)
     environment = {**os.environ, **as_environment(settings)}
@@ -208,8 +214,8 @@ def through(settings: Settings, credential: str, events: int) -> dict[str, Any]:
         before, server, roll = count(intake), server_seconds(intake), random.Random(events)
         cpu, wall = tree_seconds(worker.pid), time.perf_counter()
         with Publisher(key=credential, url=settings.broker_url, max_events=events + 1) as publisher:
-            for _ in range(events):
-                session = roll.randrange(SESSIONS)
+            for number in range(events):
+                session = number // 10 + roll.randrange(talking)
                 publisher.turn(f"u{session % USERS}", f"s{session}", "user", roll.choice(SAID))
             while count(intake) < before + events:
                 time.sleep(0.02)

@@ -64,7 +64,7 @@ def play(name: str, transcript: Transcript, console: Console) -> Played:
                 watch.until_quiet(events=count, timeout_seconds=QUIET_SECONDS)
             seconds = time.monotonic() - began
             first = transcript.said[0]
-            found = score(transcript.questions, labels, user=first.user, thread=first.thread, url=settings.url, key=key)
+            found = score(transcript.questions, labels, user=first.user, url=settings.url, key=key)
         finally:
             db.dispose()
     return Played(file=name, turns=len(transcript.said), digest_seconds=round(seconds, 1), score=found)

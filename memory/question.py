@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import datetime, tzinfo
 
 from memory.dates import resolve
@@ -60,13 +60,13 @@ def excerpt(text: str, query_terms: Sequence[str], max_chars: int) -> str:
     return ("…" if first > 0 else "") + kept + ("…" if ends[last] < len(text) or len(kept) == max_chars - 2 else "")
 
 
-def coverage(query_terms: Sequence[str], text: str) -> float:
-    """Share in [0, 1] of the question's distinct terms that a text holds; pairs and ids count double.
+def coverage(query_terms: Sequence[str], text: str, also: Set[str] = frozenset()) -> float:
+    """Share in [0, 1] of the question's distinct terms that a text (or `also`) holds; pairs and ids count double.
 
     A pair of characters or an id says more than a single character, which half of all Chinese texts hold.
     """
     if not query_terms:
         return 0.0
-    held = term_set(text)
+    held = term_set(text) | also if also else term_set(text)
     weights = {term: 1.0 if len(term) == 1 else 2.0 for term in query_terms}
     return sum(weight for term, weight in weights.items() if term in held) / sum(weights.values())

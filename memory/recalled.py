@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from memory.question import coverage, excerpt
 from memory.ranking import Candidate, Ranked
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, PendingRecord, ProcedureRecord
 from memory.registry import KeySpec, spec_of
-from memory.terms import query_terms
+from memory.terms import query_terms, term_set
 from memory.turns import TurnView
 
 ITEM_CHARS = 600
@@ -36,10 +37,8 @@ _OUTCOMES = {
 
 def fact_candidate(record: FactRecord, query_terms: Sequence[str]) -> Candidate:
     """A fact for ranking; its key's names in both languages count as its words."""
-    spec = spec_of(record.key)
-    names = " ".join((spec.en, spec.zh, *spec.aliases)) if spec else record.key
     quotes = " ".join(ref.quote for ref in record.evidence)
-    words = f"{record.subject} {names} {record.object or ''} {record.value} {record.canonical} {quotes}"
+    words = f"{record.subject} {record.object or ''} {record.value} {record.canonical} {quotes}"
     return Candidate(
         id=record.id,
         kind="fact",
@@ -47,9 +46,15 @@ def fact_candidate(record: FactRecord, query_terms: Sequence[str]) -> Candidate:
         at=record.at,
         importance=record.importance,
         trust=record.confidence,
-        coverage=coverage(query_terms, words),
+        coverage=coverage(query_terms, words, _names_of(record.key)),
         slot=record.slot,
     )
+
+
+@lru_cache(maxsize=256)
+def _names_of(key: str) -> frozenset[str]:
+    spec = spec_of(key)
+    return frozenset(term_set(" ".join((spec.en, spec.zh, *spec.aliases)) if spec else key))
 
 
 def episode_candidate(record: EpisodeRecord, query_terms: Sequence[str]) -> Candidate:
@@ -177,7 +182,9 @@ def with_evidence(item: PackItem, said: Mapping[UUID, TurnView], cuts: Cuts) -> 
 
     Of all its turns the few that share most with its text. One whose turns are gone keeps their ids.
     """
-    turns = [said[UUID(one)] for one in item.turn_ids if UUID(one) in said] if item.kind == "episode" else []
+    if item.kind != "episode":
+        return item
+    turns = [said[one] for one in map(UUID, item.turn_ids) if one in said]
     wanted = query_terms(item.text)
     texts = [cut_text(turn.content, cuts.get(turn.event_id, ())).strip() for turn in turns]
     shares = [coverage(wanted, text) for text in texts]

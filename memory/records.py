@@ -41,7 +41,7 @@ class Sight:
     shared_threads: tuple[str, ...] = ()
     ticket_id: str | None = None
     agent_id: str | None = None
-    agents: AgentPolicy = AgentPolicy()
+    agents: AgentPolicy = field(default_factory=AgentPolicy)
 
     @property
     def is_plain(self) -> bool:

@@ -25,6 +25,28 @@ _RETRACTING = frozenset({"retraction", "denial", "said_to_be_past"})
 _SHORT_WORDS, _SHORT_CHARS, _SHORT_HAN = 3, 40, 4
 _REPEATED_CHARS = 4
 _STOP_HAN = frozenset("我你他她它您咱的了是在都也就和与或把被这那有没不要会能可吗呢吧啊请用户说已很还再")
+_PERSONS_TEXT = (
+    "i i'm i've i'd i'll im me my mine myself we we're we've our us you you're your he he's she she's his her they"
+    " they're their user customer"
+)
+_FUNCTION_TEXT = (
+    "a an the this that these those it it's its am is are was were be been being not no don't doesn't didn't isn't"
+    " aren't wasn't can can't could will won't would should shall may might must do does did have has had having and or"
+    " but so because if then than as at by for from in into of on off to up with about over under here there now just"
+    " also too very really actually still already again always never only more most all any some each every own same"
+    " such what which who whom whose when where why how want wants need needs like likes live lives work works say said"
+    " says tell told know knows think thinks make made get got go goes going went come came use used please thanks"
+    " system account new old one two yes ok"
+)
+_PERSONS_EN = frozenset(_PERSONS_TEXT.split())
+_FUNCTION_EN = _PERSONS_EN | frozenset(_FUNCTION_TEXT.split())
+_PERSON_ZH = re.compile(
+    r"^(?:我们|咱们|我|咱|本人|俺|用户|客户)(?:现在|目前|其实|就|也|都|可|已经|一直)*"
+    r"(?:是|叫|在|有|当|做|住在|属于|为)?(?:你们的|你的|这里的|这个系统的|系统的?|公司的?|本店的?)?"
+    r"(?:一个|一名|一位|个|名|位)?"
+)
+_ENDING_ZH = re.compile(r"(?:了|的|啊|哦|呢|吧|哈|呀|啦|[\s。．.！!？?，,；;…~～])+$")
+_CLAIM_WORDS = 8
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _SENTENCE = re.compile(r"(?:[^。！？!?\n.]|\.(?!\s|$))+[。！？!?\n.]*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -107,8 +129,10 @@ def held_values(text: str, spans: Iterable[Interval]) -> tuple[str, ...]:
 def mentions(sentence: str, held: Iterable[str]) -> bool:
     """Whether a sentence, tag or entity repeats a held-back value.
 
-    A short value counts when it stands in the sentence as a word (case, width and a plural s aside). A whole held-back
-    sentence counts when a telling word of it does: too much held back is better than a refused claim told again.
+    A short value counts when it stands in the sentence as a word (case, width and a plural s aside). Of a short claim
+    about somebody ("I am HR", 我是老板) the words that say something count, all of one or two, two of more. A whole
+    held-back sentence counts when a telling word of it does: too much held back is better than a refused claim told
+    again.
     """
     heard = _folded(sentence)
     return any(_repeats(heard, _folded(value)) for value in held if value.strip())
@@ -183,7 +207,7 @@ def _folded(text: str) -> str:
 
 
 def _repeats(heard: str, value: str) -> bool:
-    if _stands_in(value, heard):
+    if _stands_in(value, heard) or _claims(value, heard):
         return True
     if len(value) <= _SHORT_CHARS and len(value.split()) <= _SHORT_WORDS and len(_HAN.findall(value)) <= _SHORT_HAN:
         return False
@@ -192,6 +216,21 @@ def _repeats(heard: str, value: str) -> bool:
     if any(len(word) >= 8 and word in said for word in words) or len(words & said) >= 2:
         return True
     return any(gram in heard for gram in _grams(value))
+
+
+def _claims(value: str, heard: str) -> bool:
+    """Whether the content of a short claim about a person stands in a sentence about somebody."""
+    bare = _ENDING_ZH.sub("", value)
+    person = _PERSON_ZH.match(bare)
+    if person is not None:
+        content = bare[person.end() :]
+        return 2 <= len(content) <= _CLAIM_WORDS and content in heard
+    words = _WORD.findall(value)
+    if not _PERSONS_EN.intersection(words) or len(words) > _CLAIM_WORDS:
+        return False
+    telling = {word for word in words if word not in _FUNCTION_EN}
+    present = sum(_stands_in(word, heard) for word in telling)
+    return bool(telling) and present >= min(2, len(telling))
 
 
 def _stands_in(value: str, heard: str) -> bool:

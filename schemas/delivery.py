@@ -172,13 +172,14 @@ class Window(SQLModel, table=True):
 
     __tablename__ = "windows"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
+        Index("ix_windows_user", "user_ref", "state"),
         Index("ix_windows_open", "tenant_id", "next_try_at", postgresql_where=text(_OPEN), sqlite_where=text(_OPEN)),
         Index("ix_windows_leased", "lease_until", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
     )
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID
-    user_ref: UUID = Field(index=True)
+    user_ref: UUID
     session_ref: UUID = Field(index=True)
     state: str = Field(default=WindowState.WAITING, sa_type=String)
     turn_ids: list[str] = Field(sa_type=Json)

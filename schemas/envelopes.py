@@ -13,6 +13,8 @@ from typing import Any
 from schemas.errors import Permanent
 
 PLAIN = 0
+# json.dumps makes an encoder for every call with options of its own.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def enclose(text: str) -> bytes:
@@ -30,7 +32,7 @@ def disclose(envelope: bytes) -> str:
 
 def enclose_json(value: Any) -> bytes:
     """The envelope of a JSON value."""
-    return enclose(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return enclose(_ENCODER.encode(value))
 
 
 def disclose_json(envelope: bytes) -> Any:

@@ -46,11 +46,14 @@ class Evidence(SQLModel, table=True):
     """
 
     __tablename__ = "evidence"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (Index("ix_evidence_slot", "tenant_id", "slot_hash"),)
+    __table_args__ = (
+        Index("ix_evidence_slot", "tenant_id", "slot_hash"),
+        Index("ix_evidence_user", "user_ref", "write_status"),
+    )
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID
-    user_ref: UUID = Field(index=True)
+    user_ref: UUID
     user_as_said: bytes = Field(sa_type=LargeBinary)
     scope: str
     scope_key: str
@@ -98,6 +101,7 @@ class Fact(SQLModel, table=True):
     __table_args__ = (
         Index("ix_facts_slot", "tenant_id", "slot_hash"),
         Index("ix_facts_user", "tenant_id", "user_ref", "superseded_at"),
+        Index("ix_facts_scope", "tenant_id", "scope", "scope_key", "superseded_at"),
         Index("ix_facts_expires", "expires_at"),
     )
 

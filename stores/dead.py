@@ -118,9 +118,11 @@ def count_waiting(session: Session) -> dict[str, int]:
     return {row[0]: row[1] for row in session.exec(query)}
 
 
-def parked(session: Session, *, limit: int = 100) -> list[DeadLetter]:
-    """Events of a newer contract that wait for an upgrade, oldest first."""
+def parked(session: Session, *, limit: int = 100, after: datetime | None = None) -> list[DeadLetter]:
+    """Events of a newer contract that wait for an upgrade, oldest first; with `after`, those that were parked since."""
     query = select(DeadLetter).where(DeadLetter.kind == PARKED, col(DeadLetter.resolved_at).is_(None))
+    if after is not None:
+        query = query.where(DeadLetter.first_at > after)
     return list(session.exec(query.order_by(col(DeadLetter.first_at), col(DeadLetter.id)).limit(limit)))
 
 

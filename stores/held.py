@@ -69,6 +69,19 @@ def held_words(session: Session, sight: Sight, held: Held, event_ids: Iterable[U
     return words
 
 
+def staff_words(session: Session, sight: Sight, event_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+    """By turn, what staff said in other tickets than the asker's: it belongs to its ticket, and to no summary."""
+    words: dict[UUID, tuple[str, ...]] = {}
+    for chunk in chunks(event_ids):
+        query = select(col(Turn.event_id), col(Turn.ticket_id), col(Turn.content)).where(
+            col(Turn.tenant_id) == sight.tenant_id, col(Turn.event_id).in_(chunk), col(Turn.role) == "staff"
+        )
+        for event_id, ticket_id, content in session.connection().execute(query):
+            if sight.ticket_id is None or ticket_id != sight.ticket_id:
+                words[event_id] = (disclose(content),)
+    return words
+
+
 def chunks(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
     """Ids in portions that a statement takes."""
     for start in range(0, len(ids), _IDS_PER_QUERY):

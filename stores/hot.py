@@ -14,7 +14,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 from uuid import UUID, uuid5
@@ -71,6 +71,21 @@ def topic(tenant_id: UUID, scope: str, name: str) -> UUID:
     return uuid5(tenant_id, f"{scope}:{name}")
 
 
+def marks_of(
+    tenant_id: UUID,
+    users: Iterable[UUID],
+    *,
+    threads: Iterable[str | None] = (),
+    tickets: Iterable[str | None] = (),
+    what: Sequence[str] = (TALK, PROFILE),
+) -> list[HotKey]:
+    """The marks of users and of the threads and tickets among these, each once."""
+    refs = dict.fromkeys(users)
+    refs |= dict.fromkeys(topic(tenant_id, "thread", name) for name in threads if name is not None)
+    refs |= dict.fromkeys(topic(tenant_id, "ticket", name) for name in tickets if name is not None)
+    return [mark(tenant_id, ref, one) for ref in refs for one in what]
+
+
 def seal_key(hash_key: bytes) -> bytes:
     """The key (32 bytes) under which a tenant's values are sealed."""
     return HKDF(SHA256(), 32, salt=None, info=b"afterturn/hot/v1").derive(hash_key)
@@ -104,9 +119,16 @@ class HotCache:
     `url` is redis-py's spelling; None turns the cache off: every look is a miss.
     """
 
-    def __init__(self, url: str | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        url: str | None,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.stats = HotStats()
         self._url = url
+        self._timeout = timeout_seconds
         self._clock = clock
         self._lock = threading.Lock()
         self._client: Redis | None = None
@@ -163,12 +185,18 @@ class HotCache:
     def drop(self, marks: Sequence[HotKey]) -> None:
         """Makes everything old that stands under these marks: for after a commit. Repeat: harmless.
 
-        A drop that Redis does not take is kept and goes out with the next one; until then values live out their time.
+        A drop that Redis does not take is tried once more at once, since readers may still reach it; then it is kept
+        and goes out with the next one. Until then values live out their time.
         """
         if not self.is_on or not marks:
             return
         names = {key.text() for key in marks} | self._owed
-        if self._call(lambda client: client.delete(*names)) is not None:
+        rested = self._clock() >= self._rests_until
+        dropped = self._call(lambda client: client.delete(*names))
+        if dropped is None and rested:
+            self._rests_until = self._clock()
+            dropped = self._call(lambda client: client.delete(*names))
+        if dropped is not None:
             self._owed -= names
         elif len(names) <= MAX_OWED:
             self._owed = names
@@ -199,8 +227,8 @@ class HotCache:
             if self._client is None or self._pid != os.getpid():
                 self._client = Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  keyword arguments untyped
                     url,
-                    socket_timeout=TIMEOUT_SECONDS,
-                    socket_connect_timeout=TIMEOUT_SECONDS,
+                    socket_timeout=self._timeout,
+                    socket_connect_timeout=self._timeout,
                     retry=Retry(NoBackoff(), 0),
                     protocol=2,
                 )

@@ -68,7 +68,7 @@ def open_kit(settings: Settings, *, empties_index: bool = False) -> Kit:
         policies=policies,
         db=database,
         index=index,
-        hot=HotCache(settings.redis_url if settings.has_hot_cache else None),
+        hot=HotCache(settings.hot_url),
         model=_model(settings, policies, database),
         embedder=embedder,
         clock=lambda: datetime.now(UTC),
@@ -119,13 +119,14 @@ def _index(settings: Settings, embedder: Embedder) -> Index:
 
 
 def _model(settings: Settings, policies: Policies, database: Database) -> Model:
-    model = open_model(_model_config(settings.llm))
+    model = open_model(model_config(settings.llm))
     if settings.llm.is_offline:
         return model  # rules are never down
     return GuardedModel(model, database, policies.circuit, deadline_seconds=policies.windows.lease_seconds)
 
 
-def _model_config(llm: LlmSettings) -> ModelConfig | None:
+def model_config(llm: LlmSettings) -> ModelConfig | None:
+    """What the settings say of the model; None for the offline rules."""
     if llm.is_offline:
         return None
     return ModelConfig(

@@ -23,7 +23,7 @@ from schemas.tables import Evidence, OutboxRow, Turn, Window, WorkingState
 from stores.held import Held, held_back
 from stores.recall import SAID, Said, foreign, moment_records, said
 from stores.sessions import session_ref
-from stores.sights import Form, Talk, form, given, pick, several, turns_in, values
+from stores.sights import Form, Talk, aside, form, given, pick, several, turns_in, values
 
 LAST_TURNS = 6
 UNDIGESTED_TURNS = 24
@@ -110,10 +110,10 @@ def states(session: Session, sight: Sight) -> list[tuple[str, dict[str, Any], da
         return []
     rows = session.connection().execute(_states(), {"tenant": sight.tenant_id, "keys": list(keys.values())})
     found: list[tuple[str, dict[str, Any], datetime]] = []
-    for scope, key, sealed, updated_at in rows:
-        value = disclose_json(sealed) if keys.get(scope) == key else None
+    for row in rows:
+        value = disclose_json(row.state) if keys.get(row.scope) == row.scope_key else None
         if isinstance(value, dict):
-            found.append((scope, cast("dict[str, Any]", value), updated_at))
+            found.append((row.scope, cast("dict[str, Any]", value), row.updated_at))
     return found
 
 
@@ -179,7 +179,7 @@ def _spoken(seen: Form, place: ColumnElement[bool], limit: int) -> Select[Any]:
 
 
 def _by_user() -> ColumnElement[bool]:
-    return col(Turn.user_ref).in_(several("users"))
+    return aside(Turn.user_ref).in_(several("users"))
 
 
 @cache
@@ -210,7 +210,7 @@ def _pending() -> Select[Any]:
     return (
         pick(Evidence.id, Evidence.key, Evidence.at, Evidence.reason_codes)
         .where(
-            col(Evidence.tenant_id) == given("tenant"),
+            aside(Evidence.tenant_id) == given("tenant"),
             col(Evidence.user_ref).in_(several("users")),
             col(Evidence.write_status) == "pending_review",
             col(Evidence.at) <= given("as_of"),

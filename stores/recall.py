@@ -29,10 +29,11 @@ from schemas.tables import (
     Turn,
     User,
 )
-from stores.held import Held, chunks, held_words
+from stores.held import Held, chunks, held_words, staff_words
 from stores.sights import (
     SHOWN,
     Form,
+    aside,
     episodes_in,
     facts_in,
     form,
@@ -105,8 +106,11 @@ def _episodes(seen: Form) -> Select[Any]:
 def episode_records(session: Session, sight: Sight, rows: Sequence[Episode], held: Held) -> list[EpisodeRecord]:
     """Episodes, opened, without what is held back of their turns; one of which nothing is left is not among them."""
     # Ids are read only where they can matter: most users have nothing held back.
-    turn_ids = {row.id: [UUID(one) for one in row.turn_ids] if held.cuts else [] for row in rows}
+    foreign = {row.id for row in rows if row.ticket_id != sight.ticket_id and (row.ticket_id or row.member_ids)}
+    turn_ids = {row.id: [UUID(one) for one in row.turn_ids] if held.cuts or row.id in foreign else [] for row in rows}
     words = held_words(session, sight, held, (one for ids in turn_ids.values() for one in ids))
+    told = staff_words(session, sight, [one for row_id in foreign for one in turn_ids[row_id]])
+    words |= {one: (*words.get(one, ()), *said) for one, said in told.items()}
     records = [
         _without_held(episode_record(row), tuple(word for one in turn_ids[row.id] for word in words.get(one, ())))
         for row in rows
@@ -227,13 +231,13 @@ def _without_held(record: EpisodeRecord, held: tuple[str, ...]) -> EpisodeRecord
     )
 
 
-def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact], held: Held = Held()) -> list[FactRecord]:
+def fact_records(session: Session, tenant_id: UUID, rows: Sequence[Fact], held: Held | None = None) -> list[FactRecord]:
     """Versions of facts, opened, each with its newest evidence; refused or waiting evidence is not among it.
 
     Of a quote that is held back only its place is shown.
     """
     newest = {row.id: [UUID(one) for one in row.evidence_ids[-MAX_QUOTES:]] for row in rows}
-    refs = _evidence_refs(session, tenant_id, [one for ids in newest.values() for one in ids], held)
+    refs = _evidence_refs(session, tenant_id, [one for ids in newest.values() for one in ids], held or Held())
     records: list[FactRecord] = []
     for row in rows:
         own = [refs[one] for one in newest[row.id] if one in refs]
@@ -257,7 +261,7 @@ def _quotes() -> Select[Any]:
     columns = (Evidence.id, Evidence.event_id, Evidence.quote, Evidence.quote_start, Evidence.at, Evidence.role)
     return pick(*columns).where(
         col(Evidence.id).in_(several("ids")),
-        col(Evidence.tenant_id) == given("tenant"),
+        aside(Evidence.tenant_id) == given("tenant"),
         col(Evidence.write_status).in_(SHOWN),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Protocol, cast
 from uuid import UUID, uuid5
 
@@ -61,6 +62,7 @@ def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
     return hash_of(tenant, "session", session_id)
 
 
+@lru_cache(maxsize=4096)
 def session_ref(user_ref: UUID, session_hash: str) -> UUID:
     """The id of a user's session: it follows from its keyed hash, so that the ledger can name it before it exists."""
     return uuid5(user_ref, session_hash)

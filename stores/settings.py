@@ -27,7 +27,6 @@ from stores.setting_areas import (
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
-    WeaviateSettings,
     WindowSettings,
     WorkerSettings,
 )
@@ -83,7 +82,6 @@ class Settings(BaseSettings):
     broker_url: str = Field(default_factory=_broker_url, repr=False)
     database_url: str = Field(default_factory=_database_url, repr=False)
     lang: Literal["zh", "en"] | None = None
-    weaviate: WeaviateSettings = WeaviateSettings()
     llm: LlmSettings = LlmSettings()
     embed: EmbedSettings = EmbedSettings()
     window: WindowSettings = WindowSettings()
@@ -131,10 +129,9 @@ class Settings(BaseSettings):
         return self.database_url.startswith("sqlite")
 
     @property
-    def has_hot_cache(self) -> bool:
-        """Recall reads through Redis."""
-        wanted = self.recall.hot_cache
-        return not self.is_sqlite if wanted == "auto" else wanted == "on"
+    def hot_url(self) -> str | None:
+        """The Redis that recall reads through, as redis-py spells it; None when it reads SQL alone."""
+        return self.redis_url if self.recall.hot_cache else None
 
     @property
     def api_host(self) -> str:

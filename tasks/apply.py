@@ -29,7 +29,8 @@ from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
-from stores import drafts, episodes, facts, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
+from stores import drafts, episodes, facts, hot, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
+from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
@@ -69,8 +70,20 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     _save_moments(work, episode_id)
     _open_requests(work)
     windows.finish(session, work.claim)
+    after_commit(session, partial(work.kit.hot.drop, _marks(work, folded)))
     after_commit(session, partial(hint, INDEX))
     return Counter(one.decision.write_status for one in kept) + Counter(dropped=len(dropped))
+
+
+def _marks(work: Work, folded: Sequence[slots.Folded]) -> list[HotKey]:
+    """What of recall's cache the window makes old: facts, spans and lag of its user, and of where it was said."""
+    owned = [one.slot for one in folded]
+    return hot.marks_of(
+        work.claim.tenant_id,
+        [work.claim.user_ref, *(slot.tenant_id for slot in owned if slot.scope == "organization")],
+        threads=[*(turn.thread_id for turn in work.said), *(s.scope_key for s in owned if s.scope == "thread")],
+        tickets=[*(turn.ticket_id for turn in work.said), *(s.scope_key for s in owned if s.scope == "ticket")],
+    )
 
 
 def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mapping[str, tuple[Flag, ...]]) -> Work:

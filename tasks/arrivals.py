@@ -22,6 +22,7 @@ from afterturn.events import (
     canonical_bytes,
     parse_event,
 )
+from afterturn.limits import id_fault
 from afterturn.masking import mask, mask_json
 from memory.language import language_of
 from memory.windows import estimate_tokens
@@ -159,11 +160,12 @@ def as_dead(raw: object, key: Publishes) -> Unread:
     """An event that cannot be processed, as it came: for a dead letter. Its id may be missing."""
     fields: Mapping[str, Any] = cast("Mapping[str, Any]", raw) if isinstance(raw, Mapping) else {}
     kind = fields.get("kind")
+    is_named = isinstance(kind, str) and id_fault(kind) is None
     text = _text(cast("object", raw))
     return Unread(
         event_id=_uuid(fields.get("event_id")),
         version=0,
-        kind=kind[:32] if isinstance(kind, str) else "unknown",
+        kind=str(kind)[:32] if is_named else "unknown",
         payload=enclose(text),
         content_hash=keyed_hash(key.hash_key, text),
     )

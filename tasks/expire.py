@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlmodel import Session
 
 from memory.strength import StrengthPolicy, expiry
 from schemas.decisions import Expire, Fresh, Keep
-from stores import moments, upkeep
+from schemas.tables import Fact
+from stores import hot, moments, upkeep
+from stores.hot import HotKey
 from stores.kit import Kit, process_kit
+from stores.sql import after_commit
 from stores.upkeep import Aged
 from tasks import chain
 from tasks.app import EXPIRE
@@ -24,11 +29,11 @@ _STAGES = ("fact", "episode", "volatile")
 
 def expire(kit: Kit) -> int | None:
     """Goes through all that is due; how many rows it ended or re-dated, or None while another run is on."""
-    now, policy = kit.world_now(), kit.policies.strength
-    return chain.run(kit, EXPIRE, lambda step: kit.db.write(lambda session: _link(session, step, now, policy)))
+    now = kit.world_now()
+    return chain.run(kit, EXPIRE, lambda step: kit.db.write(lambda session: _link(session, kit, step, now)))
 
 
-def _link(session: Session, step: Step, now: datetime, policy: StrengthPolicy) -> Link:
+def _link(session: Session, kit: Kit, step: Step, now: datetime) -> Link:
     step.hold(session)
     stage = step.after or _STAGES[0]
     rows: list[Aged] = _due(session, stage, now)
@@ -36,12 +41,25 @@ def _link(session: Session, step: Step, now: datetime, policy: StrengthPolicy) -
         if stage == "volatile":
             upkeep.soft_delete(session, row, now=now)
         else:
-            _settle(session, row, now, policy)
+            _settle(session, row, now, kit.policies.strength)
     _owe(session, stage, rows, now)
+    after_commit(session, partial(kit.hot.drop, _marks(rows)))
     if len(rows) == BATCH:
         return Link(len(rows), stage)
     following = _STAGES[_STAGES.index(stage) + 1 :]
     return Link(len(rows), following[0] if following else None)
+
+
+def _marks(rows: Sequence[Aged]) -> list[HotKey]:
+    """Whose profile it changes: those of the facts among the rows."""
+    found: list[HotKey] = []
+    for row in rows:
+        if isinstance(row, Fact):
+            users = [row.user_ref, row.tenant_id] if row.scope == "organization" else [row.user_ref]
+            threads = [row.scope_key] if row.scope == "thread" else []
+            tickets = [row.scope_key] if row.scope == "ticket" else []
+            found += hot.marks_of(row.tenant_id, users, threads=threads, tickets=tickets, what=[hot.PROFILE])
+    return found
 
 
 def _due(session: Session, stage: str, now: datetime) -> list[Aged]:

@@ -27,7 +27,7 @@ from afterturn.errors import BadSeal
 from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import disclose_json, enclose, enclose_json
-from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, Transient
+from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, StoreBusy, Transient
 from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
@@ -63,7 +63,9 @@ class BatchInfo:
     is_counted: bool = True
 
 
-def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch: BatchInfo) -> list[Receipt]:
+def ingest_events(
+    kit: Stores, key: KeyInfo, events: Sequence[object], *, batch: BatchInfo, give_up_seconds: float | None = None
+) -> list[Receipt]:
     """Keeps events of one key in one transaction; answers one receipt each, in their order.
 
     Repeat: the same events are duplicates and change nothing. A bad event does not touch the others.
@@ -72,7 +74,7 @@ def ingest_events(kit: Stores, key: KeyInfo, events: Sequence[object], *, batch:
     key.require("publish")
     started = time.monotonic()
     judged = [judge(raw, key, parks=batch.parks) for raw in events]
-    receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch))
+    receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch), give_up_seconds=give_up_seconds)
     _count(receipts, started)
     return receipts
 
@@ -199,6 +201,9 @@ def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Rece
             with _given_back(kit, name):
                 receipts = ingest_events(kit, key, [raw], batch=info)
         except ServiceError:
+            # The database was away, no worker was lost: this must not count towards a dead letter.
+            with suppress(StoreBusy):
+                kit.db.write(lambda session: dead.end_attempt(session, [name]))
             raise
         except Exception as exc:
             logger.error("event failed error=%s\n%s", type(exc).__qualname__, frames(exc))
@@ -213,7 +218,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
     received_at = database_now(session)
     known = ledger.enter(session, key.tenant_id, _entries(judged, key, users, batch, received_at))
     world = received_at + timedelta(seconds=clock.offset_seconds(session))
-    policy = TimePolicy(ahead_seconds=kit.settings.ingest.max_ahead_seconds)
+    bounds = kit.settings.ingest
+    policy = TimePolicy(ahead_seconds=bounds.max_ahead_seconds, offset_seconds=bounds.max_skew_seconds)
     keeping = Keeping(
         session=session,
         key=key,
@@ -233,6 +239,8 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
         elif isinstance(one, Kept):
             keeping.take(one, place(one.event, world, batch.clock_offset_ms, policy), users[one.event.user_id])
     keeping.save()
+    # Before the receipt: an agent that has it reads its own words.
+    after_commit(session, partial(kit.hot.drop, keeping.marks()))
     if batch.is_counted:
         ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
     if keeping.has_ended_session:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Protocol
 
+from stores.hot import HotCache
 from stores.policies import Policies, policies_of
 from stores.receipts import ReceiptBox
 from stores.settings import Settings, load_settings
@@ -31,6 +32,11 @@ class Stores(Protocol):
         """The truth."""
         ...
 
+    @property
+    def hot(self) -> HotCache:
+        """What recall reads first: ingest only says what has become old there."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Intake:
@@ -39,11 +45,12 @@ class Intake:
     settings: Settings
     policies: Policies
     db: Database
+    hot: HotCache
 
 
 def open_intake(settings: Settings) -> Intake:
     """The stores of one ingest process. It connects at first use."""
-    return Intake(settings, policies_of(settings), Database(settings.database_url))
+    return Intake(settings, policies_of(settings), Database(settings.database_url), HotCache(settings.hot_url))
 
 
 class _Process:

@@ -25,7 +25,8 @@ from schemas.delivery import EventState
 from schemas.drafts import Outcome
 from schemas.envelopes import enclose_json
 from schemas.tables import StatePatch, User
-from stores import episodes, judgements, procedures, sessions, turns, upkeep, working
+from stores import episodes, hot, judgements, procedures, sessions, turns, upkeep, working
+from stores.hot import HotKey
 from stores.policies import Policies
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo
@@ -116,6 +117,17 @@ class Keeping:
                 verdict=event.verdict,
                 now=self.received_at,
             )
+
+    def marks(self) -> list[HotKey]:
+        """What of recall's cache these events make old: the conversations that they belong to."""
+        arrived = self._arrivals.values()
+        return hot.marks_of(
+            self.key.tenant_id,
+            (one.user_ref for one in arrived),
+            threads=[one.thread_id for one in arrived],
+            tickets=[*(one.ticket_id for one in arrived), *self._closed_tickets],
+            what=[hot.TALK],
+        )
 
     def _conclude(self, arrivals: Arrivals) -> None:
         """An end that comes after the last window was digested still decides how its episode ended."""

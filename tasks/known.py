@@ -9,7 +9,6 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache, partial
-from uuid import UUID
 
 from pydantic import TypeAdapter
 from sqlmodel import Session
@@ -198,12 +197,9 @@ def _name(asker: Asker, sight: Sight) -> str:
 
 
 def _marks(sight: Sight, what: str) -> list[HotKey]:
-    refs: list[UUID] = [*sight.users, sight.tenant_id]
-    if sight.thread_id is not None:
-        refs.append(hot.topic(sight.tenant_id, "thread", sight.thread_id))
-    if sight.ticket_id is not None:
-        refs.append(hot.topic(sight.tenant_id, "ticket", sight.ticket_id))
-    return [hot.mark(sight.tenant_id, ref, what) for ref in refs]
+    # What holds for the whole organisation stands under the tenant's own id.
+    users = (*sight.users, sight.tenant_id)
+    return hot.marks_of(sight.tenant_id, users, threads=[sight.thread_id], tickets=[sight.ticket_id], what=[what])
 
 
 @cache

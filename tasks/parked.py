@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from sqlmodel import Session
@@ -14,26 +15,43 @@ from schemas.tables import DeadLetter
 from stores import dead, ledger, tenancy
 from stores.ledger import Tally
 from tasks.arrivals import Unread, judge
-from tasks.ingest import BatchInfo, ingest_batch, keep
+from tasks.ingest import BatchInfo, Receipt, ingest_batch, keep
 from tasks.intake import Stores
-from tasks.receipts import Receipt
 
 logger = logging.getLogger(__name__)
 
 LETTERS = 1000
+OVERLAP = timedelta(seconds=5)
+
+
+class ParkedReader:
+    """Reads what is parked, each letter once: what this version cannot read today it cannot read in two seconds.
+
+    One for each process. In a rolling upgrade older workers go on parking while newer ones already read.
+    """
+
+    def __init__(self) -> None:
+        self._place: datetime | None = None
+
+    def read(self, kit: Stores) -> int:
+        """Takes in what this version can read of what was parked since the last call; answers how many letters.
+
+        What is newer still stays parked. Repeat: harmless. An event was counted when it arrived, and is not again.
+        """
+        with kit.db.read() as session:
+            letters = dead.parked(session, limit=LETTERS, after=self._place)
+        read = sum(_read(kit, letter) for letter in letters)
+        if letters:
+            # A transaction that began before the newest letter's may still be under way.
+            self._place = letters[-1].first_at if len(letters) == LETTERS else letters[-1].first_at - OVERLAP
+        if read:
+            logger.info("parked read=%d left=%d", read, len(letters) - read)
+        return read
 
 
 def read_parked(kit: Stores) -> int:
-    """Takes in everything parked that this version can read; answers how many letters that were.
-
-    What is newer still stays parked. Repeat: harmless. An event was counted when it arrived and is not counted again.
-    """
-    with kit.db.read() as session:
-        letters = dead.parked(session, limit=LETTERS)
-    read = sum(_read(kit, letter) for letter in letters)
-    if letters:
-        logger.info("parked read=%d left=%d", read, len(letters) - read)
-    return read
+    """Takes in what is parked and can be read by this version; answers how many letters that were."""
+    return ParkedReader().read(kit)
 
 
 def _read(kit: Stores, letter: DeadLetter) -> bool:

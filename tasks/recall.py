@@ -45,6 +45,8 @@ logger = logging.getLogger(__name__)
 RESERVE_SECONDS = 0.06
 RESERVE_SHARE = 0.25
 EMBED_SHARE = 0.6
+# An index that had less than this and did not answer has not failed: its caller was in a hurry.
+FAIR_SECONDS = 0.05
 # Of what the index found, the best so many of a kind are read from SQL: a pack shows a few of them.
 READ_BACK = {"episode": 12, "procedure": 6}
 MOMENTS_READ_BACK = (40, 80)
@@ -152,15 +154,18 @@ async def _embed(ask: _Ask) -> Vector | None:
         ask.miss("embedder")
         return None
     try:
-        work = partial(ask.kit.embedder.embed, [ask.request.query])
-        vectors = await _in_thread(ask.guards.embed_threads, work)
+        vectors = await _in_thread(ask.guards.embed_threads, partial(_embedded, ask))
     except ServiceError as exc:
         logger.warning("recall without vector code=%s", exc.code)
-        breaker.failed()
         ask.miss("embedder")
         return None
-    breaker.succeeded()
     return vectors[0]
+
+
+def _embedded(ask: _Ask) -> Sequence[Vector]:
+    # Judged here and not where it is waited for: that one caller had little time says nothing of the embedder.
+    with ask.guards.embedder.call():
+        return ask.kit.embedder.embed([ask.request.query])
 
 
 async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[Vector | None]) -> Pack:
@@ -194,7 +199,6 @@ async def _vector(ask: _Ask, embedding: asyncio.Task[Vector | None]) -> Vector |
     done, _ = await asyncio.wait({embedding}, timeout=ask.left(keep=ask.reserve) * EMBED_SHARE)
     if done:
         return embedding.result()
-    ask.guards.embedder.failed()
     ask.miss("embedder")
     return None
 
@@ -226,7 +230,8 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
         hits = await asyncio.wait_for(ask.kit.index.search(query, timeout_seconds=left), left + 0.005)
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without index error=%s", type(exc).__name__)
-        breaker.failed()
+        if left >= FAIR_SECONDS:
+            breaker.failed()
         ask.miss("index")
         return []
     breaker.succeeded()

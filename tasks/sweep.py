@@ -23,7 +23,7 @@ from stores.windows import Backlog
 from tasks.app import DIGEST, INDEX, SWEEP
 from tasks.base import MemoryTask, hint, memory_task, queued
 from tasks.intake import Stores, process
-from tasks.parked import read_parked
+from tasks.parked import ParkedReader
 
 logger = logging.getLogger(__name__)
 
@@ -140,17 +140,12 @@ def _supply(broker: Hints, name: str, needed: Callable[[], int]) -> int:
     return missing if missing > 0 and broker.hint(name, missing) else 0
 
 
-class _FirstSweep:
-    """Whether this process has read what older versions parked: after an upgrade every process is new."""
-
-    done = False
+_parked = ParkedReader()
 
 
 @memory_task(SWEEP)
 def sweep_task(task: MemoryTask) -> None:
     """Beat's pulse, and an ingest's word that a session has ended."""
     kit = process.intake()
-    if not _FirstSweep.done:
-        read_parked(kit)
-        _FirstSweep.done = True
+    _parked.read(kit)
     sweep(kit, Broker())

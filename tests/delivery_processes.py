@@ -49,9 +49,16 @@ class Running:
 @contextmanager
 def worker(home: Path, role: str, **settings: str) -> Generator[Running]:
     """`celery -A workers.<role> worker`, ready to work; stopped in the end if it still runs."""
+    with worker_of(CHECKOUT, home, role, settings) as running:
+        yield running
+
+
+@contextmanager
+def worker_of(checkout: Path, home: Path, role: str, settings: dict[str, str]) -> Generator[Running]:
+    """The same from another checkout, such as a newer version's."""
     ready_file(home, role).unlink(missing_ok=True)
     words = ["-A", f"workers.{role}", "worker", "-n", f"{role}@%h", "--without-gossip", "--without-mingle"]
-    with _celery(home, role, words, settings) as running:
+    with _celery(home, role, words, settings, checkout) as running:
         wait_until(lambda: _is_ready(running, home, role), seconds=READY_SECONDS, what=f"the {role} worker")
         yield running
 
@@ -77,9 +84,9 @@ def inspected(home: Path) -> list[str]:
     return sorted(names)
 
 
-def environment(home: Path, settings: dict[str, str]) -> dict[str, str]:
+def environment(home: Path, settings: dict[str, str], checkout: Path = CHECKOUT) -> dict[str, str]:
     """The environment of a process of the service."""
-    path = os.pathsep.join((str(CHECKOUT), str(CHECKOUT / "client" / "src")))
+    path = os.pathsep.join((str(checkout), str(checkout / "client" / "src")))
     given = {f"AFTERTURN_{name.upper()}": value for name, value in settings.items()}
     return {**os.environ, "AFTERTURN_HOME": str(home), "PYTHONPATH": path, **given}
 
@@ -91,13 +98,15 @@ def _is_ready(running: Running, home: Path, role: str) -> bool:
 
 
 @contextmanager
-def _celery(home: Path, name: str, words: list[str], settings: dict[str, str]) -> Generator[Running]:
+def _celery(
+    home: Path, name: str, words: list[str], settings: dict[str, str], checkout: Path = CHECKOUT
+) -> Generator[Running]:
     log = home / f"{name}.log"
     with log.open("ab") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "celery", *words],
-            cwd=CHECKOUT,
-            env=environment(home, settings),
+            cwd=checkout,
+            env=environment(home, settings, checkout),
             stdout=out,
             stderr=out,
             start_new_session=True,

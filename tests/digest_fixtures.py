@@ -34,8 +34,8 @@ from tasks.digest import digest
 from tasks.expire import expire
 from tasks.index import index
 from tasks.ingest import ingest_events
-from tasks.receipts import Receipt
 from tasks.recall import Guards, recall
+from tasks.receipts import Receipt
 from tasks.sweep import Swept, sweep
 
 Row = TypeVar("Row", bound=SQLModel)

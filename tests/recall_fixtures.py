@@ -32,7 +32,7 @@ from schemas.tables import Session as SessionRow
 from services import scratch
 from stores import outbox, sessions
 from stores.kit import Kit, open_kit
-from stores.settings import LlmSettings, load_settings
+from stores.settings import LlmSettings, RecallSettings, load_settings
 from stores.sql import upgrade
 from stores.tenancy import KeyInfo, create_key, create_tenant, ensure_users, hash_of, key_of_bearer
 from tasks.index import index
@@ -289,7 +289,8 @@ def house(home: Path | None = None) -> Generator[House]:
     with scratch() as folder:
         # A model that recall never asks: nothing listens there.
         llm = LlmSettings(base_url="http://127.0.0.1:9", api_key=SecretStr("unused"))
-        settings = load_settings(home=home or folder, llm=llm)
+        # No broker runs there; tests of the hot cache bring their own.
+        settings = load_settings(home=home or folder, llm=llm, recall=RecallSettings(hot_cache=False))
         upgrade(settings)
         kit = open_kit(settings)
         try:

@@ -32,11 +32,12 @@ COMPLETION_TOKENS = 20
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as it arrived; header names in lower case."""
+    """One request as it arrived; header names in lower case. `peer` is the TCP port that it came from."""
 
     path: str
     body: Json
     headers: Mapping[str, str]
+    peer: int = 0
 
     @property
     def mode(self) -> str:
@@ -353,7 +354,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = cast("_Server", self.server).answer(Call(self.path, json.loads(raw), headers))
+        reply = cast("_Server", self.server).answer(
+            Call(self.path, json.loads(raw), headers, int(self.client_address[1]))
+        )
         if reply.drops:
             self.close_connection = True
             return

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from schemas.errors import BadSettings, StoreBusy
 from stores.settings import SOCKET_PATH_BYTES, broker_socket, embedded_broker_url, redis_url
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.02
 CONNECT_SECONDS = 2.0
+PULSE_SECONDS = 0.2
+PID_SECONDS = 1.0
+
+Pulse = Literal["answers", "loading", "silent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,17 +122,41 @@ def start(home: Path, *, port: int = 0, binary: Path | None = None, timeout_seco
     folder = _own_folder(home)
     with _locked(folder / "start.lock", timeout_seconds):
         deadline = time.monotonic() + timeout_seconds
-        if _is_held(folder):
-            _await_answer(home, deadline)
-            return Running(socket=broker_socket(home), pid=_pid(folder))
-        process = _spawn(home, folder, binary or find_binary(), port)
+        running = _found_or_spawned(home, folder, port, binary)
         try:
-            _await_answer(home, deadline, process)
+            _await_answer(home, deadline, running.process)
         except StoreBusy:
-            process.kill()
-            process.wait()
+            if running.process is not None:
+                running.process.kill()
+                running.process.wait()
             raise
-        return Running(socket=broker_socket(home), pid=process.pid, process=process)
+        return running
+
+
+def launch(home: Path, *, binary: Path | None = None) -> Running:
+    """As `start`, without waiting for the answer: ask `pulse`. Raises: also StoreBusy while another launcher starts it.
+
+    OSError when the folder or the process cannot be made.
+    """
+    folder = _own_folder(home)
+    with _locked(folder / "start.lock", 0.0):
+        return _found_or_spawned(home, folder, 0, binary)
+
+
+def pulse(home: Path) -> Pulse:
+    """How the folder's broker is at this moment. Blocks for PULSE_SECONDS at the most."""
+    from redis.exceptions import BusyLoadingError, RedisError  # noqa: PLC0415
+
+    client = connect(embedded_broker_url(home), timeout_seconds=PULSE_SECONDS)
+    try:
+        client.ping()  # pyright: ignore[reportUnknownMemberType]
+    except BusyLoadingError:
+        return "loading"
+    except RedisError:
+        return "silent"
+    finally:
+        client.close()
+    return "answers"
 
 
 def stop(home: Path, *, timeout_seconds: float = 10.0) -> bool:
@@ -140,24 +168,25 @@ def stop(home: Path, *, timeout_seconds: float = 10.0) -> bool:
     if not folder.is_dir() or not _is_held(folder):
         return False
     with _locked(folder / "start.lock", timeout_seconds):
+        holder = _holder(folder)
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):
-                os.kill(_pid(folder), number)
+            if holder is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(holder, number)
             deadline = time.monotonic() + timeout_seconds
             while _is_held(folder) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
             if not _is_held(folder):
                 broker_socket(home).unlink(missing_ok=True)
                 return True
-    raise StoreBusy(f"the broker (pid {_pid(folder)}) does not end")
+    raise StoreBusy(f"the broker (pid {holder}) does not end")
 
 
 def status(home: Path) -> Running | None:
     """The folder's broker if one is alive, whether or not it answers."""
     folder = home / "broker"
-    if not folder.is_dir() or not _is_held(folder):
-        return None
-    return Running(socket=broker_socket(home), pid=_pid(folder))
+    holder = _holder(folder) if folder.is_dir() else None
+    return None if holder is None else Running(socket=broker_socket(home), pid=holder)
 
 
 def find_binary() -> Path:
@@ -247,8 +276,25 @@ def _is_held(folder: Path) -> bool:
     return False
 
 
-def _pid(folder: Path) -> int:
-    return int((folder / "pid").read_text("ascii"))
+def _holder(folder: Path) -> int | None:
+    """The pid of the server that holds the folder; None when none does. Raises: StoreBusy when it stays unknown."""
+    deadline = time.monotonic() + PID_SECONDS
+    while _is_held(folder):
+        try:
+            return int((folder / "pid").read_text("ascii"))
+        except (OSError, ValueError):  # the server is just writing it, or has removed it and is ending
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"{folder} is held by a server that does not say its pid") from None
+        time.sleep(POLL_SECONDS)
+    return None
+
+
+def _found_or_spawned(home: Path, folder: Path, port: int, binary: Path | None) -> Running:
+    holder = _holder(folder)
+    if holder is not None:
+        return Running(socket=broker_socket(home), pid=holder)
+    process = _spawn(home, folder, binary or find_binary(), port)
+    return Running(socket=broker_socket(home), pid=process.pid, process=process)
 
 
 def _spawn(home: Path, folder: Path, binary: Path, port: int) -> subprocess.Popen[bytes]:
@@ -276,22 +322,16 @@ def _spawn(home: Path, folder: Path, binary: Path, port: int) -> subprocess.Pope
 
 
 def _await_answer(home: Path, deadline: float, process: subprocess.Popen[bytes] | None = None) -> None:
-    from redis.exceptions import BusyLoadingError, RedisError  # noqa: PLC0415
-
     folder = home / "broker"
-    client = connect(embedded_broker_url(home))
-    try:
-        while time.monotonic() < deadline:
-            if process is not None and process.poll() is not None:
-                raise StoreBusy(f"the broker ended with {process.returncode}; see {folder / 'valkey.log'}")
-            try:
-                client.ping()  # pyright: ignore[reportUnknownMemberType]
+    while time.monotonic() < deadline:
+        if process is not None and process.poll() is not None:
+            raise StoreBusy(f"the broker ended with {process.returncode}; see {folder / 'valkey.log'}")
+        match pulse(home):
+            case "answers":
                 return
-            except BusyLoadingError:  # a long append-only file; it makes progress, and killing it would start over
+            case "loading":  # a long append-only file; it makes progress, and killing it would start over
                 deadline = max(deadline, time.monotonic() + CONNECT_SECONDS)
-            except RedisError:
+            case "silent":
                 pass
-            time.sleep(POLL_SECONDS)
-    finally:
-        client.close()
+        time.sleep(POLL_SECONDS)
     raise StoreBusy(f"the broker does not answer in time; see {folder / 'valkey.log'}")

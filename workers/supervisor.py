@@ -10,7 +10,6 @@ import fcntl
 import json
 import logging
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -24,16 +23,17 @@ from typing import IO, Self
 
 from schemas.errors import Transient
 from stores.settings import Settings, embedded_broker_url
-from workers import broker, presence, undertaker
+from workers import broker, logfiles, presence, undertaker
+from workers.broker_keeping import BrokerKeeping
+from workers.logfiles import log_path, open_log
 from workers.processes import CHECKOUT, Role
+from workers.restarts import Falls
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.05
 READY_SECONDS = 60.0
-STEADY_SECONDS = 60.0
-MAX_PAUSE_SECONDS = 30.0
-MAX_LOG_BYTES = 20_000_000
+LOGS_SECONDS = 5.0
 
 
 class NotReady(Transient):
@@ -48,11 +48,13 @@ class Child:
 
     role: Role
     process: subprocess.Popen[bytes] | None = None
-    started_at: float = 0.0
     is_ready: bool = False
-    restarts: int = 0
-    falls: int = 0
-    next_start_at: float = 0.0
+    falls: Falls = field(default_factory=Falls)
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+        return self.falls.total
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +74,8 @@ class Supervisor:
     is_stopping: bool = False
     _lock: IO[str] | None = None
     _undertaker: subprocess.Popen[str] | None = None
-    _broker: broker.Running | None = None
+    _broker: BrokerKeeping | None = None
+    _logs_at: float = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +91,8 @@ class Supervisor:
         began = time.monotonic()
         self._take_folder()
         if self.settings.has_embedded_broker:
-            self._start_broker()
+            self._broker = BrokerKeeping(home=self.settings.home, tell=self._tell, on_event=self.on_event)
+            self._broker.start()
             self.settings = self.settings.model_copy(update={"broker_url": embedded_broker_url(self.settings.home)})
         broker.refuse_evicting(self.settings.broker_url)
         self.children = [Child(role=role) for role in self.make_roles(self.settings)]
@@ -113,12 +117,12 @@ class Supervisor:
     def look(self) -> None:
         """One round: notices deaths and readiness, starts what is due."""
         self._replace_undertaker()
-        if self._broker is not None and self._broker_died():
-            self.on_event("restart", "broker")
-            self._start_broker()
+        if self._broker is not None:
+            self._broker.look()
+        self._bound_logs()
         for child in self.children:
             if child.process is None:
-                if time.monotonic() >= child.next_start_at:
+                if child.falls.may_start():
                     self._spawn(child)
             elif child.process.poll() is not None:
                 self._fell(child)
@@ -131,9 +135,7 @@ class Supervisor:
         for wave in sorted({child.role.wave for child in self.children}):
             self._end([child for child in self.children if child.role.wave == wave])
         if self._broker is not None:
-            broker.stop(self.settings.home, timeout_seconds=self.settings.workers.grace_seconds)
-            if self._broker.process is not None:
-                self._broker.process.wait()
+            self._broker.stop(self.settings.workers.grace_seconds)
             self._broker = None
         if self._lock is not None:  # else the file is another supervisor's
             (presence.run_folder(self.settings.home) / "up.json").unlink(missing_ok=True)
@@ -182,7 +184,7 @@ class Supervisor:
         for child in self.children:
             if child.process is not None:
                 self._tell("live", child.process.pid)
-        if self._broker is not None:
+        if self._broker is not None and self._broker.pid is not None:
             self._tell("last", self._broker.pid)
 
     def _replace_undertaker(self) -> None:
@@ -198,20 +200,23 @@ class Supervisor:
                 self._undertaker.stdin.write(f"{word} {pid}\n")
                 self._undertaker.stdin.flush()
 
-    def _start_broker(self) -> None:
-        if self._broker is not None:
-            self._tell("gone", self._broker.pid)
-        self._broker = broker.start(self.settings.home)
-        self._tell("last", self._broker.pid)
+    @property
+    def broker_restarts(self) -> int:
+        """How often the broker was started again."""
+        return 0 if self._broker is None else self._broker.falls.total
 
-    def _broker_died(self) -> bool:
-        if self._broker is not None and self._broker.process is not None:
-            return self._broker.process.poll() is not None
-        return broker.status(self.settings.home) is None
+    def _bound_logs(self) -> None:
+        if time.monotonic() < self._logs_at:
+            return
+        self._logs_at = time.monotonic() + LOGS_SECONDS
+        try:
+            logfiles.keep_bounded(self.settings.home)
+        except OSError as exc:  # a full disk: whatever runs must go on
+            logger.warning("logs not turned over", extra={"error": type(exc).__name__})
 
     def _spawn(self, child: Child) -> None:
         presence.ready_file(self.settings.home, child.role.name).unlink(missing_ok=True)
-        with _log(self.settings.home, child.role.name) as log:
+        with open_log(self.settings.home, child.role.name) as log:
             child.process = subprocess.Popen(  # noqa: S603
                 child.role.argv,
                 cwd=CHECKOUT,
@@ -222,13 +227,13 @@ class Supervisor:
                 start_new_session=True,
                 umask=0o077,
             )
-        child.started_at = time.monotonic()
+        child.falls.started()
         child.is_ready = False
         self._tell("live", child.process.pid)
 
     def _await_first_start(self, began: float) -> None:
         self.look()
-        fallen = next((c for c in self.children if c.falls), None)
+        fallen = next((c for c in self.children if c.falls.in_a_row), None)
         late = next((c for c in self.children if not c.is_ready), None)
         blamed = fallen or (late if time.monotonic() - began > READY_SECONDS else None)
         if blamed is not None:
@@ -238,6 +243,7 @@ class Supervisor:
 
     def _got_ready(self, child: Child) -> None:
         child.is_ready = True
+        logger.info("process ready", extra={"role": child.role.name})
         self.on_event("ready", child.role.name)
         if child.restarts:
             self._write_state()
@@ -249,13 +255,9 @@ class Supervisor:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # a pool's children outlive a leader that was killed
         self._tell("gone", pid)
-        steady = time.monotonic() - child.started_at > STEADY_SECONDS
-        child.falls = 1 if steady else child.falls + 1
-        child.restarts += 1
+        child.falls.fell()
         child.process = None
         child.is_ready = False
-        pause = min(MAX_PAUSE_SECONDS, 0.25 * 2 ** (child.falls - 1)) * random.uniform(0.75, 1.0)  # noqa: S311
-        child.next_start_at = time.monotonic() + pause
         logger.warning("process ended", extra={"role": child.role.name, "status": status, "restarts": child.restarts})
         self.on_event("restart", child.role.name)
 
@@ -293,16 +295,3 @@ def read_state(home: Path) -> dict[str, object] | None:
         return None
     pid = state.get("pid")
     return state if isinstance(pid, int) and presence.is_alive(pid) else None
-
-
-def log_path(home: Path, name: str) -> Path:
-    """Where a role's output goes."""
-    return home / "logs" / f"{name}.log"
-
-
-def _log(home: Path, name: str) -> IO[bytes]:
-    path = log_path(home, name)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if path.is_file() and path.stat().st_size > MAX_LOG_BYTES:
-        path.replace(path.with_suffix(".log.1"))
-    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")  # noqa: PTH123 - sets the mode

@@ -241,7 +241,7 @@ def _named_values(key: str, rest: Piece, language: str) -> Iterator[tuple[str, P
     zh = language == "zh"
     single = {
         "name": lambda: values_zh.person(rest, sure=True) if zh else values_en.person(rest, sure=True),
-        "city": lambda: values_zh.place(rest) if zh else values_en.place(rest),
+        "city": lambda: values_zh.home(rest) if zh else values_en.place(rest),
         "company": lambda: values_zh.employer(rest) if zh else values_en.employer(rest),
         "job": lambda: values_zh.occupation(rest) if zh else values_en.occupation(rest, strict=True),
     }

@@ -62,24 +62,24 @@ def _by_days(clause: Clause) -> list[Finding]:
     if clause.subject != USER or len(_DAYS_AT.findall(clause.sentence)) < 2:
         return []
     match = _DAYS_AT.search(clause.whole.text)
-    found = values.place(part(clause.whole, match, "v")) if match else None
+    found = values.home(part(clause.whole, match, "v")) if match else None
     if match is None or found is None:
         return []
     return [replace(stated(clause, "city", found, "+"), object=match["days"])]
 
 
 def _placed(clause: Clause, text: Piece, op: Polarity) -> Iterator[Finding]:
-    if found := values.place(text):
+    if found := values.home(text):
         yield stated(clause, "city", found, op, end=clause.whole.end)
 
 
 def _each_city(clause: Clause, text: Piece, op: Polarity) -> Iterator[Finding]:
-    found = values.place(text)
+    found = values.home(text)
     if found is None:
         return
     yield stated(clause, "city", found, op)
     rest = text.tail(found.end - text.start)
-    if (also := re.match(r"\s*(?:和|、|跟)\s*", rest.text)) and (second := values.place(rest.tail(also.end()))):
+    if (also := re.match(r"\s*(?:和|、|跟)\s*", rest.text)) and (second := values.home(rest.tail(also.end()))):
         yield stated(clause, "city", second, op)
 
 
@@ -89,8 +89,8 @@ def _move(clause: Clause, inner: Piece, match: re.Match[str]) -> Iterator[Findin
         return
     if not re.search(r"(?:到|去|来|至|回|移居|移民)", verb):
         return
-    to = values.place(part(inner, match, "to"))
+    to = values.home(part(inner, match, "to"))
     if to is not None:
         yield stated(clause, "city", to, "+", end=clause.whole.end)
-        if match["from"] and (origin := values.place(part(inner, match, "from"))):
+        if match["from"] and (origin := values.home(part(inner, match, "from"))):
             yield stated(clause, "city", origin, "past", end=clause.whole.end)

@@ -12,10 +12,11 @@ from memory.dates import find_times
 
 _NEED = re.compile(
     r"^(?:现在|目前|最近|还|也|就|想|正|正在|急|急着|很|非常|只|主要|这次|今天|有点|一直)*(?:需要"
-    r"|想要|急需|要(?=[一二两三四五六七八九十几\d])|想(?:买|订|租|换|入手|购买|定|找|预订|预定|报"
+    r"|想要|急需|要(?=[^，]{0,14}(?:拿|收|领|取)到)|要(?=[一二两三四五六七八九十几\d])|想(?:买|订|租|换|入手|购买|定|找|预订|预定|报"
     r"|要)|要(?:买|订|租|购买|预订|预定)|打算(?:买|订|租|购买|入手)|准备(?:买|订|租|购买|入手)"
     r"|计划(?:买|订|租)|在(?:找|看|选|物色|挑)|正在(?:找|看|选|挑)|求购|求|缺(?=一|个|台)|想入)"
 )
+_EARLY_LIMIT = re.compile(r"在?[^，我]{1,10}?(?:之前|以前|前)我?(?:还|也|就|一定|必须)*(?=需要|想要|急需|要)")
 _GET = re.compile(r"(?:拿到|收到|买到?|订到?|租到?|预订|购买|换|找到?|领取|取得|一份|得到|要到)")
 _NOT_NEED = re.compile(
     r"^(?:你|您|他|她|它|帮|退|换(?!一)|改|取消|查|修|去|来|做|知道|了解|确认|尽快|重新|时间|考虑"
@@ -41,7 +42,7 @@ _BUDGET_OBJECT = re.compile(
     r"(?:^|我|，)(?:想|要|打算|准备|计划|给[^，]{1,4})*(?P<verb>买|装修|租|换|订|购买|入手|添置|配"
     r"|选|报|办|旅游|去[^，]{1,5}旅[游行])(?P<o>[^，\d]{0,12}?)(?:的)?预算|(?:^|我的?"
     r"|，)(?P<p>[\u4e00-\u9fffA-Za-z ]{1,8}?)(?:的)?预算(?=是|为|在|大概|大约|不|最|有|：|:|控|上"
-    r"|只|就|\d|[一二两三四五六七八九十])"
+    r"|只|就|改|提|涨|升|加|降|减|调|变|\d|[一二两三四五六七八九十])"
 )
 _AFTER_OBJECT = re.compile(
     r"(?:元|块|块钱|万|以内|左右|美元|欧元|预算)(?:左右|以内|的预算)?(?:来|想|要|去|用来"
@@ -64,12 +65,14 @@ def find(clause: Clause) -> Iterator[Finding]:
     """What is needed or looked for, in one clause."""
     if clause.subject != USER:
         return
-    body = clause.body
+    body, dropped = clause.body, clause.dropped
+    if early := _EARLY_LIMIT.match(body.text):
+        body, dropped = body.tail(early.end()), dropped and "我" not in early[0]
     match = _NEED.match(body.text)
     if (
         match is None
         or re.search(r"不需要|不想|不要|可能|也许|需不需要|要不要", body.text)
-        or (clause.dropped and not re.match(r"需要|想|要|打算|准备|求", match[0]))
+        or (dropped and not re.match(r"需要|想|要|打算|准备|求", match[0]))
     ):
         return
     rest = body.tail(match.end())

@@ -13,7 +13,9 @@ from schemas.drafts import Polarity
 
 _WE = re.compile(r"we\b", re.IGNORECASE)
 _LIKE = re.compile(
-    r"(?:likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig)\s+", re.IGNORECASE
+    r"(?:likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig"
+    r"|(?:started|begun|began)\s+(?:to\s+(?:like|love|enjoy)|liking|loving|enjoying))\s+",
+    re.IGNORECASE,
 )
 _HATE = re.compile(
     r"(?:hates?|dislikes?|detests?|loathes?|despises?|hated|disliked|can'?t (?:stand|bear|abide)"

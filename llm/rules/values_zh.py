@@ -63,6 +63,15 @@ _INNER = re.compile(
     r"|件|个|家|款|部|次)|为什么"
 )
 
+# The characters that foreign names are written with, those that often stand for themselves left out.
+_SOUNDS = (
+    "阿埃艾安昂奥巴拜鲍贝比彼宾波伯博勃布策茨达戴丹但德邓迪蒂丁顿敦多俄恩尔法凡菲费芬弗佛盖冈戈格根瓜圭哈赫亨惠霍基吉加"
+    "贾杰津卡凯坎柯科克肯库昆拉莱兰劳勒雷黎里利列烈隆卢鲁伦罗洛吕玛马麦曼芒梅蒙米密摩莫墨默姆穆拿那纳娜奈内尼涅纽努诺"
+    "欧帕潘庞佩彭皮珀普齐奇恰乔钦琼丘撒萨塞赛桑瑟森沙莎舍圣施士史舒斯苏索塔泰坦汤唐陶特滕廷突图托瓦威韦维温翁沃乌希锡"
+    "谢辛休雅亚耶伊依尤约泽扎詹佐莉丽琳妮娅"
+)
+_BY_SOUND = re.compile(f"[{_SOUNDS}]{{2,6}}")
+_NO_SOUND = re.compile(r"^[那内]|^.[里内]$")
 _VAGUE_EMPLOYER = re.compile(r"一家|某|这家|那家|自己|外地|一个|小|大|互联网|国有|外资|私人|初创|创业")
 _NO_EMPLOYER = re.compile(
     r"^(?:一|两|几|某|这|那|哪|同一|自己|老家|家|外|国|网|晚|早|周|平|努|认|拼|专|远|好|继|路|忙|加|当|做|不|没|很|正"
@@ -92,6 +101,8 @@ def person(text: Piece, *, sure: bool) -> Piece | None:
 def _is_name(name: str, *, sure: bool) -> bool:
     if _NOT_NAME.search(name) and not (sure and _NICK.fullmatch(name) and not re.search(r"[不没了的是在]", name)):
         return False
+    if _BY_SOUND.fullmatch(name) and not _NO_SOUND.search(name) and name not in PLACE_SET:
+        return sure or name[-1] in "莉娜丽莎琳妮娅雅亚玛"
     if any(name.startswith(surname) for surname in COMPOUND_SURNAMES) and len(name) in {3, 4}:
         return True
     if sure and _NICK.fullmatch(name):
@@ -132,6 +143,19 @@ def place(text: Piece) -> Piece | None:
     return Piece(text.text[:end], text.start) if _PLACE_STOP.match(text.text[end:]) else None
 
 
+def home(text: Piece) -> Piece | None:
+    """A place that somebody lives in: a known one, or a foreign one that is written by its sound: 根特, 斯普利特."""
+    found = place(text)
+    if found is not None:
+        return found
+    run = _HAN_RUN.match(text.text)
+    for size in range(min(6, len(run[0]) if run else 0), 1, -1):
+        name = text.text[:size]
+        if _BY_SOUND.fullmatch(name) and not _NO_SOUND.search(name) and _PLACE_STOP.match(text.text[size:]):
+            return Piece(name, text.start)
+    return None
+
+
 def employer(text: Piece) -> Piece | None:
     """An employer that is the whole of `text`, a place before it left out: 北京的字节跳动."""
     text = text.stripped()
@@ -160,6 +184,12 @@ def _is_employer(value: str) -> bool:
     return re.fullmatch(r"[\u4e00-\u9fffA-Za-z0-9]+", value) is not None
 
 
+# Trades are named without end: 急救员, 训犬师. Members of something are no trade: 会员, 党员, 家庭成员.
+_TRADE = re.compile(
+    r"[\u4e00-\u9fff][^\W会成党团人学委队一组动病职]员$|[\u4e00-\u9fff][^\W工巨]匠$|[\u4e00-\u9fff][^\W老大出]师$"
+)
+
+
 def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
     """A job at the start of `text`, measure words left out. It must end in a known occupation."""
     lead = re.match(
@@ -183,7 +213,7 @@ def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
         return None
     if "的" in value[:-1] and not re.search(r"(?:公司|大学|医院|学校|银行|部门?|团队)的", value):
         return None
-    ends = any(value.endswith(ending) for ending in JOB_ENDINGS)
+    ends = any(value.endswith(ending) for ending in JOB_ENDINGS) or _TRADE.search(value)
     return Piece(value, text.start) if ends or not strict else None
 
 

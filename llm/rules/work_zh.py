@@ -126,7 +126,8 @@ def _job_named(clause: Clause) -> Piece | None:
     if clause.dropped and (match := _JOB_PIECE.match(whole.text)):
         return values.occupation(part(whole, match, "v"))
     listed = clause.dropped and whole.start > 0 and clause.sentence.strip().startswith(("我", "本人"))
-    if not listed or not re.fullmatch(r"[\u4e00-\u9fff]{2,8}", whole.text) or _NOT_LISTED.search(whole.text):
+    bare = re.fullmatch(r"(?![是当做任干搞])[\u4e00-\u9fff]{2,8}", whole.text)
+    if not listed or not bare or _NOT_LISTED.search(whole.text):
         return None
     found = values.occupation(whole)
     return found if found is not None and found.text == whole.text else None

@@ -99,10 +99,10 @@ def _visible(part: Part, query: IndexQuery) -> Mask:
         mask &= part.outcomes == query.outcome
     if query.agent_id is not None:
         mask &= part.agents == query.agent_id
-    if query.visible_agents is not None:
-        mask &= np.equal(part.agents, None) | np.isin(part.agents, list(query.visible_agents))
-    if query.hidden_agents:
-        mask &= ~np.isin(part.agents, list(query.hidden_agents))
+    if query.visible_agents is not None or query.hidden_agents:
+        shown, hidden = query.visible_agents, set(query.hidden_agents)
+        readable = (one is None or ((shown is None or one in shown) and one not in hidden) for one in part.agents)
+        mask &= np.fromiter(readable, dtype=np.bool_, count=len(part.agents))
     for tag in query.tags:
         wanted = TAG_MARK + tag + TAG_MARK
         mask &= np.fromiter((wanted in tags for tags in part.tags), dtype=np.bool_, count=len(part.tags))
@@ -110,7 +110,8 @@ def _visible(part: Part, query: IndexQuery) -> Mask:
 
 
 def _cosines(part: Part, visible: Mask, query: Vector) -> Listed:
-    vectors = part.vectors.only(np.isin(part.vectors.rids, part.rids[visible]))
+    shown = np.isin(part.vectors.rids, part.rids[visible])
+    vectors = part.vectors if shown.all() else part.vectors.only(shown)
     return vectors.rids, vectors.cosines(query)
 
 
@@ -127,6 +128,10 @@ def _best(listed: Iterable[Listed], limit: int) -> Scores:
         return {}
     rids = np.concatenate([rids for rids, _ in pieces])
     scores = np.concatenate([scores for _, scores in pieces])
+    if len(scores) > limit:
+        # Only what can be among the best is sorted, with all that ties with the last of it.
+        least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        rids, scores = rids[scores >= least], scores[scores >= least]
     order = np.lexsort((rids, -scores))[:limit]
     return dict(zip(rids[order].tolist(), scores[order].tolist(), strict=True))
 

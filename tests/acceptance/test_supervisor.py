@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from services import wait_until
 from stores.settings import Settings, load_settings
-from workers import broker, presence
+from workers import broker, logfiles, presence
+from workers.logfiles import log_path
 from workers.processes import Role
-from workers.supervisor import NotReady, Supervisor, log_path, read_state
+from workers.supervisor import NotReady, Supervisor, read_state
 
 HERE = Path(__file__).parent
 
@@ -30,6 +32,7 @@ pathlib.Path(sys.argv[1]).write_text(json.dumps({"role": "x", "pid": os.getpid()
 while True: time.sleep(60)
 """
 STUBBORN = WORKS.replace("signal.signal(signal.SIGTERM, gone)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+TALKS = WORKS.replace("while True: time.sleep(60)", "while True: print('talks', flush=True); time.sleep(0.001)")
 WITH_CHILD = (
     """
 import subprocess, sys, pathlib
@@ -82,6 +85,67 @@ def test_a_broker_that_dies_comes_back(home: Path) -> None:
         os.kill(first.pid, signal.SIGKILL)
 
         wait_until(lambda: looked(supervisor) and (now := broker.status(home)) and now.pid != first.pid)
+
+
+def test_a_broker_that_dies_again_while_it_starts_takes_nothing_down(home: Path) -> None:
+    said: list[tuple[str, str]] = []
+    with supervised(home, {"one": WORKS}, on_event=lambda word, name: said.append((word, name))) as supervisor:
+        supervisor.start()
+        killed: set[int] = set()
+
+        def killed_thrice() -> bool:
+            supervisor.look()
+            now = broker.status(home)
+            if now is not None and now.pid not in killed:
+                killed.add(now.pid)
+                with suppress(ProcessLookupError):
+                    os.kill(now.pid, signal.SIGKILL)
+            return len(killed) == 3
+
+        wait_until(killed_thrice)
+        wait_until(lambda: looked(supervisor) and said.count(("ready", "broker")) == 2)
+
+        assert presence.is_alive(pid_of(home, "one"))
+        assert supervisor.children[0].restarts == 0
+        assert said.count(("restart", "broker")) >= 3
+
+
+def test_while_the_broker_cannot_start_the_others_are_kept_running(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="workers")
+    with supervised(home, {"one": WORKS}) as supervisor:
+        supervisor.start()
+        first, spoilt = broker.status(home), home / "broker" / "appendonlydir" / "appendonly.aof.manifest"
+        assert first is not None
+        good = wait_until(spoilt.read_bytes)
+        spoilt.write_text("no manifest")
+        os.kill(first.pid, signal.SIGKILL)
+        wait_until(lambda: looked(supervisor) and supervisor.broker_restarts >= 3)
+        before = pid_of(home, "one")
+        os.kill(before, signal.SIGKILL)
+
+        wait_until(lambda: looked(supervisor) and pid_of(home, "one") not in (0, before))
+        spoilt.write_bytes(good)
+        wait_until(lambda: looked(supervisor) and broker.pulse(home) == "answers", seconds=40)
+        wait_until(lambda: looked(supervisor) and "process ready" in [r.message for r in caplog.records])
+
+    fallen = [r for r in caplog.records if r.message == "process ended" and vars(r).get("role") == "broker"]
+    assert len(fallen) >= 3
+    # A pause that grows: a disk that is full must not be asked twenty times a second.
+    assert fallen[2].created - fallen[1].created > fallen[1].created - fallen[0].created
+
+
+def test_a_log_stays_bounded_while_its_process_goes_on(home: Path) -> None:
+    with supervised(home, {"one": TALKS}) as supervisor:
+        supervisor.start()
+
+        wait_until(lambda: logfiles.keep_bounded(home, max_bytes=2_000) or rotated(home, "one"))
+        wait_until(lambda: "talks" in log_path(home, "one").read_text())
+
+        assert supervisor.children[0].restarts == 0
+        assert log_path(home, "one").stat().st_size < 2_000_000
+        assert stat.S_IMODE(log_path(home, "one").with_suffix(".log.1").stat().st_mode) == 0o600
 
 
 def test_a_process_that_cannot_start_is_named_with_its_log(home: Path) -> None:
@@ -151,7 +215,13 @@ def test_nothing_outlives_a_supervisor_that_is_killed_outright_and_the_next_one_
 
 
 @contextmanager
-def supervised(home: Path, programs: dict[str, str], *, grace_seconds: float = 5) -> Generator[Supervisor]:
+def supervised(
+    home: Path,
+    programs: dict[str, str],
+    *,
+    grace_seconds: float = 5,
+    on_event: Callable[[str, str], None] = lambda _word, _name: None,
+) -> Generator[Supervisor]:
     """A supervisor over small programs, each of which writes its ready file and waits."""
     settings = load_settings(home=home, workers={"grace_seconds": grace_seconds})
 
@@ -166,7 +236,7 @@ def supervised(home: Path, programs: dict[str, str], *, grace_seconds: float = 5
             for name, program in programs.items()
         ]
 
-    with Supervisor(settings=settings, make_roles=make_roles, prepare=lambda _: None) as supervisor:
+    with Supervisor(settings=settings, make_roles=make_roles, prepare=lambda _: None, on_event=on_event) as supervisor:
         yield supervisor
 
 
@@ -179,6 +249,10 @@ def pid_of(home: Path, name: str) -> int:
         return int(json.loads(presence.ready_file(home, name).read_text())["pid"])
     except (OSError, ValueError):
         return 0
+
+
+def rotated(home: Path, name: str) -> bool:
+    return log_path(home, name).with_suffix(".log.1").is_file()
 
 
 def child_of(home: Path, name: str) -> int:

@@ -105,7 +105,7 @@ def test_a_single_bad_event_is_a_problem_that_names_the_field(http: TestClient) 
 
 
 def test_an_event_of_a_newer_version_is_refused(home: House, http: TestClient) -> None:
-    problem(http.post("/v1/events", json=an_event(v=2)), 422, "event_version", "v")
+    problem(http.post("/v1/events", json=an_event(v=2)), 400, "event_version", "v")
     assert turn_count(home.kit) == 0
 
 

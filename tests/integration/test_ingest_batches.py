@@ -139,11 +139,11 @@ class _Away(Database):
         self.numbers = numbers
         self.count = 0
 
-    def write(self, fn: Callable[[Session], T]) -> T:
+    def write(self, fn: Callable[[Session], T], *, give_up_seconds: float | None = None) -> T:
         self.count += 1
         if self.count in self.numbers:
             raise StoreBusy("away")
-        return super().write(fn)
+        return super().write(fn, give_up_seconds=give_up_seconds)
 
 
 @pytest.mark.parametrize("was_lost_whole", [False, True])

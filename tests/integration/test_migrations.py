@@ -117,7 +117,8 @@ def test_migrate_says_from_where_to_where(home: Path):
     url = f"sqlite:///{home / 'afterturn.db'}"
     upgrade(url, "0001")
 
-    assert json.loads(migrate("--json")) == {"from": "0001", "to": head_revision()}
+    told = {"revision": head_revision(), "from": "0001", "to": head_revision()}
+    assert json.loads(migrate("--json")) == told
     assert migrate("--lang", "en") == f"the database is at {head_revision()} already."
     assert migrate("--lang", "zh") == f"数据库已是 {head_revision()}，无需升级。"
     assert current_revision(url) == head_revision()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import Connection, event, text
@@ -137,6 +137,7 @@ def _has_plan(statement: str) -> bool:
 
 
 def _plan(connection: Connection, statement: str, parameters: Any) -> str:
-    given = parameters[0] if isinstance(parameters, list) else parameters
+    # Of many rows one will do.
+    given = cast("list[Any]", parameters)[0] if isinstance(parameters, list) else parameters
     rows = connection.exec_driver_sql(f"EXPLAIN {statement}", given).all()
     return "\n".join([statement, *(str(row[0]) for row in rows)])

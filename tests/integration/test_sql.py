@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,7 +18,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import exc as sa_exc
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, select, update
 
 from index_fixtures import environment
 from schemas.errors import BadSettings, StoreBusy
@@ -279,6 +280,56 @@ def test_a_database_that_stays_locked_is_busy(home: Path) -> None:
     database.write(_add("later"))
 
     assert _names(database) == ["later"]
+    database.dispose()
+
+
+def test_one_call_may_give_up_sooner_than_the_others(db: Database) -> None:
+    held, release = threading.Event(), threading.Event()
+    tenant = _tenant("held")
+    db.write(lambda session: session.add(tenant))
+
+    def hold(session: Session) -> None:
+        session.exec(select(Tenant).with_for_update()).all()
+        held.set()
+        assert release.wait(30)
+
+    def rename(name: str) -> Callable[[Session], None]:
+        return lambda session: session.exec(update(Tenant).values(name=name)) and None
+
+    with ThreadPoolExecutor(1) as other:
+        holding = other.submit(db.write, hold)
+        assert held.wait(30)
+        started = time.monotonic()
+        with pytest.raises(StoreBusy):
+            db.write(rename("late"), give_up_seconds=0.2)
+        with pytest.raises(StoreBusy):
+            db.write(rename("later"), give_up_seconds=0.0)
+        spent = time.monotonic() - started
+        release.set()
+        holding.result()
+    db.write(rename("free"))
+
+    assert spent < 5
+    assert _names(db) == ["free"]
+
+
+def test_a_short_wait_of_one_call_is_not_the_next_ones(home: Path) -> None:
+    url = f"sqlite:///{home / 'a.db'}"
+    upgrade(url)
+    database = Database(url, busy_timeout_ms=20_000)
+    with closing(sqlite3.connect(home / "a.db", isolation_level=None, check_same_thread=False)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusy):
+            database.write(_add("late"), give_up_seconds=0.05)
+        with ThreadPoolExecutor(1) as other:
+            waiting = other.submit(database.write, _add("patient"))
+            with pytest.raises(StoreBusy):
+                database.write(_add("late"), give_up_seconds=0.5)
+            assert not waiting.done()
+            holder.execute("ROLLBACK")
+            waiting.result()
+
+    assert _names(database) == ["patient"]
     database.dispose()
 
 

@@ -50,6 +50,14 @@ def test_the_golden_files_cover_every_kind() -> None:
     assert kinds == set(KINDS)
 
 
+@pytest.mark.parametrize("content", ["\u200b嗯", "👍\u200d", "\U0001fae9", "\u0301", "…", "\ue000"])
+def test_a_text_with_one_visible_character_says_something(content: str) -> None:
+    event = parsed(turn(content=content))
+
+    assert isinstance(event, TurnEvent)
+    assert event.content == content
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -58,6 +66,11 @@ def test_the_golden_files_cover_every_kind() -> None:
         ({"content": "x" * 1_000_000}, "content"),
         ({"content": "中" * (256 * 1024 // 3 + 1)}, "content"),
         ({"content": "\ud800"}, "content"),
+        ({"content": "\u200b\u200b"}, "content"),
+        ({"content": " \ufeff\u2060\u202e\u3164 "}, "content"),
+        ({"zzz": "\ud800"}, "event"),
+        ({"kind": "\ud800"}, "kind"),
+        ({"tool": {"arguments": {"a": [{"\ud800": 1}]}}}, "tool.arguments"),
         ({"content": None}, "content"),
         ({"at": "2026-11-30T09:30:00"}, "at"),
         ({"at": 1_796_000_000}, "at"),

@@ -28,6 +28,9 @@ def test_times_come_out_in_utc() -> None:
     ("changes", "field"),
     [
         ({"query": " "}, "query"),
+        ({"query": "\u200b \ufeff"}, "query"),
+        ({"query": "a\ud800"}, "query"),
+        ({"ticket_id": "\ud800"}, "ticket_id"),
         ({"query": "x" * 40_000}, "query"),
         ({"user_id": ""}, "user_id"),
         ({"user_id": "a\x00"}, "user_id"),

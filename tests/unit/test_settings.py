@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from schemas.errors import BadSettings
-from stores.settings import WeaviateSettings, as_environment, load_settings, redis_url, unknown_variables, variables
+from stores.setting_areas import Area
+from stores.settings import Settings, as_environment, load_settings, redis_url, unknown_variables, variables
 
-EXAMPLE = Path(__file__).parents[2] / "deploy" / ".env.example"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "deploy" / ".env.example"
 
 
 def test_defaults_stay_on_this_machine(home: Path) -> None:
@@ -24,7 +27,6 @@ def test_defaults_stay_on_this_machine(home: Path) -> None:
     assert settings.has_embedded_broker
     assert settings.llm.is_offline
     assert settings.embed.is_offline
-    assert settings.weaviate == WeaviateSettings()
     assert (settings.api_host, settings.api_port) == ("127.0.0.1", 8710)
 
 
@@ -43,7 +45,6 @@ def test_the_data_folder_defaults_to_the_users_own(monkeypatch: pytest.MonkeyPat
         ("AFTERTURN_LLM_THINKING_OFF", "true", "llm.thinking_off", True),
         ("AFTERTURN_EMBED_DIMENSIONS", "512", "embed.dimensions", 512),
         ("AFTERTURN_WINDOW_IDLE_SECONDS", "0.5", "window.idle_seconds", 0.5),
-        ("AFTERTURN_WEAVIATE_GRPC", "w:50051", "weaviate.grpc", "w:50051"),
         ("AFTERTURN_BROKER_URL", "rediss://broker/1", "broker_url", "rediss://broker/1"),
         ("AFTERTURN_URL", "http://host:9/", "url", "http://host:9"),
         ("AFTERTURN_FLOWER_PORT", "", "flower.port", 8711),
@@ -87,7 +88,7 @@ def test_a_bad_value_is_named_and_not_repeated(
 
 
 def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEY", "LLM_API_KEY", "EMBED_API_KEY", "WEAVIATE_KEY", "FLOWER_PASSWORD"):
+    for name in ("KEY", "LLM_API_KEY", "EMBED_API_KEY", "FLOWER_PASSWORD"):
         monkeypatch.setenv(f"AFTERTURN_{name}", "hush-hush")
     monkeypatch.setenv("AFTERTURN_DATABASE_URL", "postgresql+psycopg://u:hush-hush@h/d")
     monkeypatch.setenv("AFTERTURN_BROKER_URL", "redis://:hush-hush@h/0")
@@ -155,3 +156,20 @@ def test_another_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setenv(name, value)
 
     assert load_settings() == given
+
+
+def test_every_setting_is_read_by_something() -> None:
+    own = {ROOT / "stores" / "settings.py", ROOT / "stores" / "setting_areas.py"}
+    folders = ("schemas", "memory", "llm", "stores", "tasks", "workers", "api")
+    code = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if path not in own]
+    trees = [ast.parse(path.read_text("utf-8")) for path in code]
+    read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    # Read through a property of the settings themselves.
+    read |= {"key", "host", "port", "hot_cache"}
+
+    areas = {name: field.annotation for name, field in Settings.model_fields.items()}
+    unread = {name for name in areas if name not in read}
+    for name, area in areas.items():
+        if isinstance(area, type) and issubclass(area, Area):
+            unread |= {f"{name}_{inner}" for inner in area.model_fields if inner not in read}
+    assert unread == set()

@@ -218,13 +218,13 @@ class Agent:
         self._publish(talk.tenant, event_id, call, kind="end")
 
     def finish(self) -> None:
-        """Ends what goes on (all, or all but two), then waits until every Publisher has nothing left."""
+        """Ends what goes on (all, or all but two), then lives until every batch has its receipt."""
         for talk in list(self.talks)[0 if self.job.ends_all else 2 :]:
             self.end(talk)
         self.over_http.close()
         for publisher in self.publishers.values():
-            while not publisher.flush(5.0):
-                pass
+            while not publisher.flush(5.0) or publisher.stats().unreceipted:
+                time.sleep(0.1)
         for tenant, publisher in self.publishers.items():
             self.journal.note(f"stats:{tenant}", publisher.stats())
             publisher.close(30.0)

@@ -9,11 +9,12 @@ from types import FrameType
 
 import typer
 
-from schemas.errors import BadSettings
+from schemas.errors import BadSettings, Permanent
 from stores.settings import Settings, load_settings
 from workers import logs, processes, serving
+from workers.logfiles import log_path
 from workers.speech import show, show_json, tell, tr
-from workers.supervisor import Supervisor, log_path
+from workers.supervisor import Supervisor, read_state
 
 NAMES = {
     "broker": ("消息代理", "broker"),
@@ -40,6 +41,7 @@ def up(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
     from workers.first_run import prepare  # noqa: PLC0415 - SQL: a second that other commands need not pay
 
     settings = load_settings()
+    _refuse_second(settings)
     processes.refuse_taken(settings)
     logs.configure(settings.workers.log_level, path=log_path(settings.home, "up"))
     tell(f"正在启动，数据目录 {settings.home} …", f"starting, data folder {settings.home} ...")
@@ -86,12 +88,21 @@ def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> No
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     before, after = sql.upgrade(settings)
     if as_json:
-        show_json({"from": before, "to": after})
+        show_json({"revision": after, "from": before, "to": after})
     elif before == after:
         show(tr(f"数据库已是 {after}，无需升级。", f"the database is at {after} already."))
     else:
         was = before or tr("空库", "empty")
         show(tr(f"数据库已从 {was} 升级到 {after}。", f"the database went from {was} to {after}."))
+
+
+def _refuse_second(settings: Settings) -> None:
+    # Asked before the ports: they are taken because it runs, and another port would be no help.
+    state = read_state(settings.home)
+    if state is not None:
+        where, pid = state.get("url"), state.get("pid")
+        said = tr(f"{settings.home} 已在运行：{where}（进程 {pid}）", f"{settings.home} is up: {where} (pid {pid})")
+        raise Permanent(said, code="already_up")
 
 
 def _stop_on_signals(supervisor: Supervisor) -> None:

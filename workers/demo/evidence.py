@@ -43,10 +43,11 @@ class Score:
             )
 
 
-def score(
-    questions: Sequence[Question], labels: Mapping[str, str], *, user: str, thread: str | None, url: str, key: str
-) -> Score:
-    """Asks every question over HTTP; `labels` maps event ids to the file's labels. Raises: NotReachable, Refused."""
+def score(questions: Sequence[Question], labels: Mapping[str, str], *, user: str, url: str, key: str) -> Score:
+    """Asks every question over HTTP; `labels` maps event ids to the file's labels. Raises: NotReachable, Refused.
+
+    The thread is not named: its end would come along as the raw tail, and what stands there is no ranked moment.
+    """
     ranked: list[list[str]] = []
     times: list[float] = []
     for question in questions:
@@ -54,7 +55,6 @@ def score(
         pack = recall(
             question.text,
             user=user,
-            thread=thread,
             kinds=["moment"],
             budget_tokens=BUDGET_TOKENS,
             deadline_ms=5_000,

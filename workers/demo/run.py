@@ -164,11 +164,10 @@ def _ask_all(settings: Settings, key: str, now: datetime, labels: dict[str, str]
 
 
 def _score(transcript: Transcript, settings: Settings, key: str, labels: dict[str, str]) -> Score | None:
-    """A file's own questions, asked for one of its speakers inside the thread that holds all of them."""
+    """A file's own questions, asked for one of its speakers: whoever is in a thread finds what was said in it."""
     if not transcript.questions:
         return None
-    first = transcript.said[0]
-    return score(transcript.questions, labels, user=first.user, thread=first.thread, url=settings.url, key=key)
+    return score(transcript.questions, labels, user=transcript.said[0].user, url=settings.url, key=key)
 
 
 def _show(report: Report, console: Console, *, as_json: bool) -> None:

@@ -111,6 +111,8 @@ def add_texts(extras: dict[str, Json], judge: Callable[[object], str | None], **
 def copied(field: str, value: Mapping[str, object]) -> dict[str, Json]:
     """A copy of a JSON object of at most 64 KiB. Raises: BadEvent."""
     require(field, value, limits.depth_fault)
+    if limits.holds_lone_surrogate(value):
+        raise BadEvent(field, limits.LONE_SURROGATE)
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         size = len(text.encode())

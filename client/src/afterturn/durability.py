@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from afterturn import local
 from afterturn.credentials import Credential, seal_key
 from afterturn.spool import SEGMENT_BYTES, Spool
 from afterturn.spooled import SpooledBuffer
@@ -57,7 +58,6 @@ def spooling(
     return Spooling(buffer, spool, Takeover(own, key))
 
 
-def default_folder() -> Path:
-    """`spool` in AFTERTURN_HOME."""
-    home = os.environ.get("AFTERTURN_HOME") or "~/.local/share/afterturn"
-    return Path(home).expanduser().absolute() / "spool"
+def folder_of(given: str | os.PathLike[str] | None) -> Path:
+    """The folder that was given, else `spool` in AFTERTURN_HOME."""
+    return Path(local.home(), "spool") if given is None else Path(given).absolute()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -86,6 +86,15 @@ Outcome = Literal["success", "failure", "unknown"]
 
 
 _REASONS = {
+    "contract": "{reason}",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "is too large",
+    "less_than_equal": "is too large",
+    "too_long": "must have at most {max_length} items",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
     "missing": "is required",
     "string_type": "must be a string",
     "uuid_type": "must be a UUID",
@@ -98,6 +107,13 @@ _REASONS = {
     "tuple_type": "must be a list",
     "invalid-json-value": "must be JSON",
     "recursion_loop": "is nested too deeply",
+    "string_unicode": limits.LONE_SURROGATE,
+    "list_type": "must be a list",
+    "int_parsing": "must be an integer",
+    "int_from_float": "must be an integer",
+    "bool_parsing": "must be true or false",
+    "model_attributes_type": "must be an object",
+    "timezone_aware": "must carry a time zone",
 }
 
 
@@ -107,20 +123,11 @@ def first_fault(exc: ValidationError, names: frozenset[str]) -> BadEvent:
     # A location may hold keys that a user wrote: only our own names and positions are shown.
     path = [str(part) for part in error["loc"] if isinstance(part, int) or part in names]
     context = error.get("ctx", {})
-    match error["type"]:
-        case "contract":
-            path += [context["path"]] if context["path"] else []
-            reason = str(context["reason"])
-        case "literal_error":
-            reason = f"must be {context['expected']}"
-        case "greater_than_equal":
-            reason = f"must be at least {context['ge']}"
-        case "less_than" | "less_than_equal":
-            reason = "is too large"
-        case "too_long":
-            reason = f"must have at most {context['max_length']} items"
-        case "too_short":
-            reason = "must not be empty"
-        case other:
-            reason = _REASONS.get(other, "is not valid")
-    return BadEvent(".".join(path) or "value", reason)
+    if error["type"] == "contract" and context["path"]:
+        path.append(context["path"])
+    return BadEvent(".".join(path) or "value", fault_reason(error["type"], context))
+
+
+def fault_reason(kind: str, context: Mapping[str, Any]) -> str:
+    """One of pydantic's errors, named by its type and its context, in our words."""
+    return _REASONS.get(kind, "is not valid").format_map(context)

@@ -14,6 +14,10 @@ from functools import lru_cache
 from typing import cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+LONE_SURROGATE = "must not hold lone surrogates"
+# Characters that show nothing though they count as letters: a braille pattern without dots, fillers of Hangul.
+_BLANK = frozenset("\u2800\u115f\u1160\u3164\uffa0")
+_UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 MAX_ID_CHARS = 256
@@ -46,15 +50,44 @@ def text_fault(value: object, max_bytes: int = MAX_CONTENT_BYTES) -> str | None:
     """Why `value` is no text: it says something, is valid Unicode, and is at most `max_bytes` long in UTF-8."""
     if not isinstance(value, str):
         return "must be a string"
-    if not value or value.isspace():
+    if is_blank(value):
         return "must not be empty"
     try:
         size = len(value) if value.isascii() else len(value.encode())
     except UnicodeEncodeError:
-        return "must not hold lone surrogates"
+        return LONE_SURROGATE
     if size > max_bytes:
         return f"must be at most {max_bytes} bytes of UTF-8"
     return None
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing can be seen of a text: it is empty, or space and invisible characters alone."""
+    return all(char in _BLANK or unicodedata.category(char) in _UNSEEN for char in text)
+
+
+def holds_lone_surrogate(value: object, depth: int = 0) -> bool:
+    """Whether a JSON value holds half of a surrogate pair, in a text or a key, however deep. It is JSON, but no UTF-8.
+
+    Deeper than any value may be, it looks no further: `depth_fault` refuses that.
+    """
+    if isinstance(value, str):
+        return not value.isascii() and _is_broken(value)
+    if depth > MAX_DETAIL_DEPTH or not isinstance(value, Mapping | list | tuple):
+        return False
+    inner: Iterable[object] = cast("Iterable[object]", value)
+    if isinstance(value, Mapping):
+        table = cast("Mapping[object, object]", value)
+        inner = (*table.keys(), *table.values())
+    return any(holds_lone_surrogate(item, depth + 1) for item in inner)
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def name_fault(value: object) -> str | None:

@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 import time
-from pathlib import Path
 from sys import getsizeof
 from typing import TYPE_CHECKING, Literal, Self
 from uuid import UUID
@@ -97,9 +96,8 @@ class Outlet:
         if self._spool_bytes < durability.SMALLEST_SPOOL_BYTES:
             msg = f"spool_bytes: at least {durability.SMALLEST_SPOOL_BYTES}"
             raise BadSetting(msg)
-        folder = durability.default_folder() if self._spool_folder is None else Path(self._spool_folder).absolute()
         self._spooling = durability.spooling(
-            folder,
+            durability.folder_of(self._spool_folder),
             self._credential,
             self._producer,
             max_events=self._max_events,
@@ -116,9 +114,13 @@ class Outlet:
         """
         if self._sender is not None:
             self._sender.hasten(timeout, receipts=receipts)
-        if receipts:
+        if not receipts:
+            return self._buffer.wait_until_empty(timeout)
+        try:
             return self._buffer.wait_until_released(timeout)
-        return self._buffer.wait_until_empty(timeout)
+        finally:
+            if self._sender is not None:
+                self._sender.relax()
 
     def close(self, timeout: float = _CLOSE_SECONDS) -> bool:
         """Sends what is left, for at most `timeout` seconds, and takes no more. Repeat: harmless. As flush otherwise.

@@ -40,10 +40,15 @@ _STATE_SCOPES = frozenset({"session", "thread", "ticket"})
 class Publisher(Outlet):
     """Publishes events of one agent. Make one per process, early, and share it between threads.
 
-    key: default `AFTERTURN_KEY`. url: the broker, default `AFTERTURN_BROKER_URL`; where a variable is not set, the
-    installation on this machine, if there is one. agent: default of agent=.
-    durability: "memory" keeps events in this process until the broker has them; a killed process loses those.
-    max_events, max_bytes: beyond either, new events are refused and counted in `stats().refused`.
+    key: default `AFTERTURN_KEY`. url: the broker, default `AFTERTURN_BROKER_URL`. agent: default of agent=.
+    durability: what becomes of an event before a worker's receipt for it. "memory": it stays in this process, and
+    survives any loss in the broker; a killed process loses it. "spool": it is on disk, sealed, when the call returns,
+    and the next process sends it; a power cut may lose the last seconds, for nothing is synced.
+    max_events, max_bytes: what memory may hold. Beyond it, "memory" refuses new events and "spool" leaves them on disk.
+    spool: the folder, default `spool` in AFTERTURN_HOME; on a local disk. spool_bytes: beyond that, or on a full disk,
+    new events are refused. Whatever is refused is counted in `stats().refused`.
+    on_reject: called with (event id, code, field) for each event that the service did not keep; in the publisher's own
+    thread, so it must be quick.
     exit_seconds: how long the end of the process may wait for delivery; what is left is counted on stderr.
     Raises: BadCredential, BadSetting. Every other method returns whatever the broker does.
     """

@@ -128,6 +128,10 @@ class Sender:
         self._buffer.ring()
         self._wake.set()
 
+    def relax(self) -> None:
+        """Nobody waits for receipts any more."""
+        self._hurry_receipts_until = 0.0
+
     def stop(self, receipt_seconds: float = 0.0) -> None:
         """Asks the thread to send what is here and to end, at the latest with the first failure.
 
@@ -189,7 +193,10 @@ class Sender:
 
     def _finds_orphans(self) -> bool:
         if self._orphan is None and self._orphans is not None and self._orphans_out < ORPHANS_ON_THE_WAY:
-            self._orphan = self._orphans.next_parcel(MAX_EVENTS, MAX_MESSAGE_BYTES)
+            try:
+                self._orphan = self._orphans.next_parcel(MAX_EVENTS, MAX_MESSAGE_BYTES)
+            except Exception as exc:  # What the dead left must not stop the living.
+                log.error("spool of a dead process cannot be read: error=%s", type(exc).__name__)
         return self._orphan is not None
 
     def _work(self) -> None:

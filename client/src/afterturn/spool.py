@@ -75,7 +75,7 @@ class Spool:
         self._max_bytes = max_bytes
         self._segment_bytes = segment_bytes
         self._numbers = count()
-        self._files = threading.Lock()
+        self._files = threading.RLock()
         self._file_bytes = 0
         self._lock_fd: int | None = None
         self._lock_path = folder / f"{producer.hex}.lock"
@@ -126,6 +126,8 @@ class Spool:
         # Reserved first: whatever interrupts the writing, no place is ever written twice under one key.
         segment.tail = offset + size
         write_record(segment.mapped, segment.cipher, offset, seq, plain)
+        if len(segment.offsets) != seq - segment.first_seq:  # Written before, and its call was interrupted.
+            del segment.offsets[seq - segment.first_seq :]
         segment.offsets.append(offset)
         return True
 

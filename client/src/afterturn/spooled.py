@@ -62,7 +62,8 @@ class SpooledBuffer(Buffer):
         seq = self.accepted
         if row[7] != seq:
             row = (*row[:7], seq, *row[8:])
-        if self.closed or not self._spool.append(seq, to_json(row, inf_nan_mode="null")):
+        plain = _plain(row)
+        if self.closed or plain is None or not self._spool.append(seq, plain):
             self.refused += 1
             return False
         self.accepted += 1
@@ -94,3 +95,11 @@ class SpooledBuffer(Buffer):
         self.handed += 1
         self.released += 1
         self._spool.settle(seq, seq)
+
+
+def _plain(row: Row) -> bytes | None:
+    try:
+        return to_json(row, inf_nan_mode="null")
+    except ValueError:  # The calls let no such event pass; if one does all the same, it alone is refused.
+        log.error("event could not be encoded and was refused: event_id=%s", row[1])
+        return None

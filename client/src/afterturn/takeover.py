@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from afterturn.buffer import Row
 
 SCAN_SECONDS = 30.0
+_LOCK = re.compile("[0-9a-f]{32}[.]lock")
+_SEGMENT = re.compile("[0-9a-f]{32}-[0-9]{1,12}[.]seg")
 
 log = logging.getLogger("afterturn")
 
@@ -33,6 +36,7 @@ class OrphanSegment:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.number = int(path.stem.rpartition("-")[2])
         self.open: set[int] = set()
         self.is_read = False
 
@@ -55,7 +59,13 @@ class Estate:
         self.lock_fd = lock_fd
         self.producer = UUID(hex=lock_path.stem)
         self.damaged = 0
-        self._segments = [OrphanSegment(path) for path in sorted(lock_path.parent.glob(f"{lock_path.stem}-*.seg"))]
+        files = sorted(lock_path.parent.glob(f"{lock_path.stem}-*.seg"))
+        self._segments = [OrphanSegment(path) for path in files if _SEGMENT.fullmatch(path.name)]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no file: its owner has just ended, or has only just begun."""
+        return not self._segments
 
     @property
     def is_newer(self) -> bool:
@@ -69,30 +79,27 @@ class Estate:
 
     def parcels(self, seal_key: bytes, max_events: int, max_bytes: int) -> Iterator[Parcel]:
         """Its events in order, each parcel from one segment."""
-        last_seq: int | None = None
+        trail = _Trail()
         for segment in self._segments:
+            trail.begin(segment.number)
             rows: list[Row] = []
             size = 0
-            cipher = segment_cipher(seal_key, self.producer, int(segment.path.stem.rpartition("-")[2]))
-            has_damage = False
+            cipher = segment_cipher(seal_key, self.producer, segment.number)
             for found in read_segment(segment.path.read_bytes(), cipher):
+                self._report(trail.lost(found))
                 if isinstance(found, Damage):
-                    has_damage = True
                     continue
-                self._count_lost(last_seq, found.seq, has_damage=has_damage)
-                last_seq, has_damage = found.seq, False
                 if rows and (len(rows) >= max_events or size + len(found.plain) > max_bytes):
                     yield Parcel(rows, segment, self.producer)
                     rows, size = [], 0
                 segment.open.add(found.seq)
                 rows.append(_row(found))
                 size += len(found.plain)
-            if has_damage:
-                self._count_lost(None, 0, has_damage=True)
             segment.is_read = True
             if rows:
                 yield Parcel(rows, segment, self.producer)
             segment.remove_if_done()
+        self._report(trail.end())
 
     def let_go(self, *, remove: bool) -> None:
         """Frees the lock; `remove`: nothing is left to own."""
@@ -100,13 +107,39 @@ class Estate:
             self.lock_path.unlink(missing_ok=True)
         os.close(self.lock_fd)
 
-    def _count_lost(self, last_seq: int | None, seq: int, *, has_damage: bool) -> None:
-        """Numbers that are missing are events that were lost; without a neighbour, damage counts as one."""
-        lost = max(0, seq - last_seq - 1) if last_seq is not None else 0
-        lost = max(lost, 1 if has_damage else 0)
+    def _report(self, lost: int) -> None:
         if lost:
             self.damaged += lost
             log.error("spool of a dead process was damaged: events=%d producer=%s", lost, self.producer)
+
+
+class _Trail:
+    """Counts what is missing by the events' numbers; damage without a neighbour to count from is one event."""
+
+    def __init__(self) -> None:
+        self._number = -1
+        self._last_seq: int | None = None
+        self._has_damage = False
+
+    def begin(self, number: int) -> None:
+        """The next segment. One that is missing before it was receipted and removed."""
+        if number != self._number + 1:
+            self._last_seq = None
+        self._number = number
+
+    def lost(self, found: Record | Damage) -> int:
+        """How many events are known to be lost before this record."""
+        if isinstance(found, Damage):
+            self._has_damage = True
+            return 0
+        gap = 0 if self._last_seq is None else max(0, found.seq - self._last_seq - 1)
+        lost = gap if self._last_seq is not None else int(self._has_damage)
+        self._last_seq, self._has_damage = found.seq, False
+        return lost
+
+    def end(self) -> int:
+        """How many are known to be lost after the last record."""
+        return int(self._has_damage)
 
 
 class Takeover:
@@ -115,7 +148,7 @@ class Takeover:
     def __init__(self, folder: Path, seal_key: bytes) -> None:
         self._folder = folder
         self._seal_key = seal_key
-        self._files = threading.Lock()
+        self._files = threading.RLock()
         self._scan_at = 0.0
         self._estates: list[Estate] = []
         self._reading: Iterator[Parcel] | None = None
@@ -172,19 +205,27 @@ class Takeover:
             return False
         self._scan_at = now + SCAN_SECONDS
         for path in sorted(self._folder.glob("*.lock")):
-            with self._files:
-                fd = lock_dead(path)
-                if fd is None:
-                    continue
-                estate = Estate(path, fd)
-                if estate.is_newer:
-                    estate.let_go(remove=False)
-                    continue
-                self._estates.append(estate)
-            self._unread.append(estate)
+            if _LOCK.fullmatch(path.name):
+                try:
+                    self._inherit(path)
+                except OSError as exc:  # Another user's, or gone: not ours to send.
+                    log.warning("spool of another process left alone: error=%s", type(exc).__name__)
         if self._unread:
             log.info("spools of dead processes taken over: count=%d", len(self._unread))
         return bool(self._unread)
+
+    def _inherit(self, path: Path) -> None:
+        with self._files:
+            fd = lock_dead(path)
+            if fd is None:
+                return
+            estate = Estate(path, fd)
+            if estate.is_empty or estate.is_newer:
+                # At once: its owner may be waiting for the lock of a file that it has only just made.
+                estate.let_go(remove=estate.is_empty)
+                return
+            self._estates.append(estate)
+        self._unread.append(estate)
 
 
 def _row(record: Record) -> Row:

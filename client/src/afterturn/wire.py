@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from afterturn.fields import Id, Outcome, UtcTime, fault, first_fault
-from afterturn.limits import MAX_QUERY_CHARS
+from afterturn.limits import MAX_QUERY_CHARS, is_blank
 
 Scope = Literal["thread", "ticket", "user", "organization"]
 Kind = Literal["fact", "episode", "procedure", "knowledge", "moment"]
@@ -21,7 +21,7 @@ SECTIONS = ("profile", "state", "episodes", "pitfalls", "procedure", "knowledge"
 
 
 def _said(value: str) -> str:
-    if not value.strip():
+    if is_blank(value):
         raise fault("must not be empty")
     return value
 
