@@ -77,9 +77,15 @@ def _page(kit: Kit, key: KeyInfo, wanted: Listing, language: str) -> MemoryPage:
         # One more than asked for: whether there is a next page.
         limit = wanted.limit + 1
         rows = read(session, _Page(key.tenant_id, users, wanted.status, now, after, limit, language))
+        waiting = catalogue.undigested_turns(session, users)
     shown = rows[: wanted.limit]
     more = write_cursor(key, wanted.name, shown[-1][0]) if len(rows) > wanted.limit else None
-    return MemoryPage(items=tuple(view for _, view in shown), next_cursor=more)
+    return MemoryPage(
+        items=tuple(view for _, view in shown),
+        next_cursor=more,
+        is_known=None if wanted.user_id is None else user is not None,
+        undigested_turns=waiting,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,15 @@ class MemoryView(BaseModel):
 
 
 class MemoryPage(BaseModel):
-    """A page. `next_cursor` is null on the last one."""
+    """A page. `next_cursor` is null on the last one.
+
+    Of the user that was asked for: `is_known`, whether anything of them ever came, and what still waits to be digested.
+    """
 
     items: tuple[MemoryView, ...]
     next_cursor: str | None = None
+    is_known: bool | None = None
+    undigested_turns: int = 0
 
 
 class DecisionView(BaseModel):

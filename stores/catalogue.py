@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy import ColumnElement, and_, func, or_
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
-from schemas.tables import Episode, Evidence, Fact, FactDecision, Procedure, ProcedureVersion
+from schemas.delivery import Session as SessionRow
+from schemas.delivery import WindowState
+from schemas.tables import Episode, Evidence, Fact, FactDecision, Procedure, ProcedureVersion, Window
 
 Status = Literal["current", "past", "pending", "all"]
 
@@ -25,6 +27,19 @@ class Place:
 
     at: datetime
     id: UUID
+
+
+def undigested_turns(session: Session, users: Sequence[UUID]) -> int:
+    """How many turns of these users no window has digested: those in none, and those in a window that is not over."""
+    if not users:
+        return 0
+    loose = select(func.sum(col(SessionRow.undigested_count))).where(
+        col(SessionRow.user_ref).in_(users), col(SessionRow.undigested_count) > 0
+    )
+    under_way = select(col(Window.turn_ids)).where(
+        col(Window.user_ref).in_(users), col(Window.state).in_((WindowState.WAITING, WindowState.ANSWERED))
+    )
+    return int(session.exec(loose).one() or 0) + sum(len(ids) for ids in session.exec(under_way))
 
 
 def facts(

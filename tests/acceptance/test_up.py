@@ -108,12 +108,33 @@ def test_doctor_finds_nothing_wrong(up: Installation) -> None:
 
 def test_a_turn_that_was_published_comes_back_and_stands_in_no_log(up: Installation) -> None:
     published = up.command("publish", TEXT, "--user", "u1", "--session", "s1")
-    assert (published.returncode, published.stderr) == (0, "")
+    assert published.returncode == 0
+    assert "digested 90 s after the session's last turn" in published.stderr
+    listed = up.command("memories", "--user", "u1", "--lang", "zh")
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert "还有 1 轮对话等待整理" in listed.stderr
 
     recalled = up.command("recall", "Where does the sister live?", "--user", "u1", "--session", "s1", "--json")
 
     assert "Zanzibar" in json.loads(recalled.stdout)["prompt"]
     assert not [path.name for path in (up.home / "logs").iterdir() if b"Zanzibar" in path.read_bytes()]
+
+
+def test_whoever_was_never_heard_of_is_told_apart_from_whoever_waits(up: Installation) -> None:
+    listed = up.command("memories", "--user", "nobody")
+    recalled = up.command("recall", "Where?", "--user", "nobody", "--lang", "zh")
+
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert "nothing of this user has ever come" in listed.stderr
+    assert "没有收到过该用户的任何事件" in recalled.stderr
+
+
+def test_a_refused_argument_is_named_once(up: Installation) -> None:
+    refused = up.command("recall", " ", "--user", "u1")
+    broken = up.command("publish", os.fsdecode(b"caf\xe9"), "--user", "u1", "--session", "s1")
+
+    assert (refused.returncode, refused.stderr) == (2, "error (bad_input): query: must not be empty\n")
+    assert (broken.returncode, broken.stderr) == (2, "error (bad_input): content: must not hold lone surrogates\n")
 
 
 def test_a_worker_that_is_killed_comes_back(up: Installation) -> None:

@@ -99,6 +99,34 @@ def test_a_frozen_broker_holds_the_end_up_for_no_longer_than_allowed(broker: Bro
     assert "1 events were not delivered" in done.stderr
 
 
+def test_a_close_that_could_not_deliver_says_so_once(broker: Broker, credential: Credential) -> None:
+    nowhere = f"redis://:hunter2@127.0.0.1:{free_port()}/0"
+    script = """
+with pub:
+    for _ in range(2000):
+        pub.turn('u', 's', 'user', 'Zq9')
+    assert not pub.flush(20)
+    found = pub.stats()
+    assert found.failures and found.last_error == 'ConnectionError' and found.broker == 'down', found
+assert not pub.close()
+pub.turn('u', 's', 'user', 'Zq9')
+pub.turn('u', 's', 'user', 'Zq9')
+assert pub.stats().refused == 2
+"""
+
+    done = run(script, broker, credential, AFTERTURN_BROKER_URL=nowhere)
+
+    ours = [line for line in done.stderr.splitlines() if line.startswith("afterturn: ")]
+    assert (done.returncode, ours) == (
+        0,
+        [
+            "afterturn: 2000 events were not delivered before the end (ConnectionError)",
+            "afterturn: published after close(); such events are refused and counted",
+        ],
+    )
+    assert not any(text in done.stderr for text in ("Zq9", "hunter2"))
+
+
 @pytest.mark.parametrize("when", ["before the thread has imported anything", "after the first delivery"])
 def test_a_forked_child_delivers_its_own_and_only_its_own(when: str, broker: Broker, credential: Credential) -> None:
     script = f"""

@@ -41,6 +41,7 @@ def test_the_public_names_are_these() -> None:
         "generate_credential",
         "parse_credential",
         "recall",
+        "warm",
     ]
     for name in afterturn.__all__:
         assert getattr(afterturn, name) is not None
@@ -80,3 +81,20 @@ def test_the_version_is_the_newest_of_the_changelog() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(afterturn, "Nonsense")
+
+
+def test_after_warming_up_a_question_loads_nothing_more() -> None:
+    script = """
+import sys
+from afterturn import NotReachable, generate_credential, recall, warm
+warm("http://127.0.0.1:9")
+before = set(sys.modules)
+try:
+    recall("q", user="u", url="http://127.0.0.1:9", key=generate_credential().text())
+except NotReachable:
+    new = set(sys.modules) - before
+    print(sorted(name for name in new if name.split(".")[0] in ("httpx", "pydantic", "afterturn")))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT_SECONDS = 30.0
+STATUSES = {"stored": ("已保存", "stored"), "duplicate": ("重复，未改变", "duplicate")}
+PARTS = {"database": "数据库", "index": "索引", "embedder": "向量模型", "hot_cache": "缓存"}
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +53,12 @@ def publish(
         show_json(answer)
     else:
         for result in results:
-            show(f"{result.get('status')}  {result.get('event_id')}")
+            show(f"{tr(*STATUSES.get(str(result.get('status')), ('', '')))}  {result.get('event_id')}")
+        seconds = load_settings().window.idle_seconds
+        tell(
+            f"会话安静 {seconds:.0f} 秒后整理；查看：./afterturn memories --user {user}",
+            f"digested {seconds:.0f} s after the session's last turn; see ./afterturn memories --user {user}",
+        )
 
 
 def event(
@@ -107,8 +114,12 @@ def recall(
         show_json(pack)
         return
     show(str(pack.get("prompt") or tr("（没有相关记忆）", "(nothing that matters)")))
-    if pack.get("missing"):
-        tell(f"未能查询：{pack['missing']}", f"could not be asked in time: {pack['missing']}")
+    _tell_missing([str(part) for part in pack.get("missing", ())])
+    lag = cast("dict[str, Any]", pack.get("lag") or {})
+    if pack.get("prompt") or lag.get("undigested_turns"):
+        _tell_waiting(int(lag.get("undigested_turns", 0)), int(lag.get("unindexed", 0)))
+    else:
+        _tell_why_nothing(_call("GET", "/v1/memories", {"user_id": user, "limit": 1}))
 
 
 def memories(
@@ -122,8 +133,41 @@ def memories(
     if as_json:
         show_json(answer)
         return
-    for item in cast("list[dict[str, Any]]", answer.get("items", [])):
+    items = cast("list[dict[str, Any]]", answer.get("items", []))
+    for item in items:
         show(f"{item.get('kind')}  {item.get('text')}  {item.get('id')}")
+    if answer.get("next_cursor"):
+        tell(f"只列出最新 {len(items)} 条", f"the newest {len(items)} only")
+    if items:
+        _tell_waiting(int(answer.get("undigested_turns", 0)), 0)
+    else:
+        _tell_why_nothing(answer)
+
+
+def _tell_missing(parts: list[str]) -> None:
+    if parts:
+        zh = "、".join(PARTS.get(part, part) for part in parts)
+        tell(f"未能及时查询：{zh}；结果可能不全", f"could not be asked in time: {', '.join(parts)}; more may be known")
+
+
+def _tell_waiting(turns: int, records: int) -> None:
+    if turns:
+        seconds = load_settings().window.idle_seconds
+        tell(
+            f"还有 {turns} 轮对话等待整理（会话安静 {seconds:.0f} 秒后）",
+            f"{turns} turn(s) wait to be digested, {seconds:.0f} s after the last one of their session",
+        )
+    if records:
+        tell(f"还有 {records} 条记忆等待进入索引", f"{records} memories wait for the index")
+
+
+def _tell_why_nothing(page: dict[str, Any]) -> None:
+    if page.get("is_known") is False:
+        tell("没有收到过该用户的任何事件", "nothing of this user has ever come")
+    elif page.get("undigested_turns"):
+        _tell_waiting(int(page["undigested_turns"]), 0)
+    else:
+        tell("没有要显示的记忆，也没有等待整理的对话", "there is nothing to show, and nothing waits to be digested")
 
 
 def _call(method: str, path: str, content: Any) -> dict[str, Any]:
@@ -139,7 +183,12 @@ def _call(method: str, path: str, content: Any) -> dict[str, Any]:
         if method == "GET":
             answer = httpx.get(url, params=content, headers=headers, timeout=TIMEOUT_SECONDS)
         else:
-            answer = httpx.post(url, json=content, headers=headers, timeout=TIMEOUT_SECONDS)
+            # Escaped: what a terminal passes on may be no UTF-8, and the service says which field it was.
+            body = json.dumps(content).encode("ascii")
+            headers["Content-Type"] = "application/json"
+            answer = httpx.post(url, content=body, headers=headers, timeout=TIMEOUT_SECONDS)
+    except UnicodeEncodeError:
+        raise BadInput("arguments", tr("不是有效的 UTF-8", "are not valid UTF-8")) from None
     except httpx.HTTPError as exc:
         raise StoreBusy(f"{settings.url} does not answer ({type(exc).__name__}). Mend: ./afterturn up") from None
     if answer.is_success:
@@ -160,4 +209,7 @@ def _refusal(answer: httpx.Response) -> Exception:
         return Forbidden(said, code=code)
     if answer.status_code == 404:
         return NotFound(said, code=code)
-    return BadInput(str(problem["field"]), said, code=code) if problem.get("field") else Permanent(said, code=code)
+    if not problem.get("field"):
+        return Permanent(said, code=code)
+    field = str(problem["field"])
+    return BadInput(field, said.removeprefix(f"{field}: "), code=code)

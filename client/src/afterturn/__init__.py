@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from afterturn.credentials import Credential, generate_credential, parse_credential
 from afterturn.errors import AfterturnError, BadCredential, BadEvent, BadSetting, NotReachable, Refused
 from afterturn.publisher import Publisher
-from afterturn.recall import arecall, recall
+from afterturn.recall import arecall, recall, warm
 from afterturn.stats import Stats
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ __all__ = [
     "generate_credential",
     "parse_credential",
     "recall",
+    "warm",
 ]
 _LATE = frozenset({"EvidenceRef", "Lag", "Pack", "PackItem", "ToConfirm"})
 

@@ -69,6 +69,7 @@ class Outlet:
         self._spool_bytes = spool_bytes
         self._spooling: Spooling | None = None
         self._sender: Sender | None = None
+        self._has_told_closed = False
         self._producer = uuid7()
         with import_lock:
             self._buffer = self._new_buffer()
@@ -125,20 +126,24 @@ class Outlet:
     def close(self, timeout: float = _CLOSE_SECONDS) -> bool:
         """Sends what is left, for at most `timeout` seconds, and takes no more. Repeat: harmless. As flush otherwise.
 
-        A broker that does not answer is tried once: what it did not take by then is lost, and `stats()` counts it.
+        A broker that does not answer is tried once: what it did not take by then is told on stderr, and in `stats()`.
         """
         lifetime.end(self)
+        was_closed = self._buffer.closed
         if self._sender is None:
             self._buffer.close()
-            if self._spooling is not None:
-                self._spooling.close()
-            return not self._buffer.held
-        # What a spool holds without a receipt, the next process sends again: a second's wait spares it most of that.
-        self._sender.stop(0.0 if self._spooling is None else min(timeout, _RECEIPT_SECONDS))
-        self._sender.thread.join(timeout)
+        else:
+            # What a spool holds without a receipt, the next process sends again: a second's wait spares it most of it.
+            self._sender.stop(0.0 if self._spooling is None else min(timeout, _RECEIPT_SECONDS))
+            self._sender.thread.join(timeout)
         if self._spooling is not None:
             self._spooling.close()
-        return not self._buffer.held
+        left = self._buffer.held
+        if left and not was_closed:
+            error = self.stats().last_error or "no time"
+            what = "were not delivered" if self._spooling is None else "wait in the spool, not delivered"
+            sys.stderr.write(f"afterturn: {left} events {what} before the end ({error})\n")
+        return not left
 
     def stats(self) -> Stats:
         """Counts of this process; a forked child counts from zero."""
@@ -178,10 +183,7 @@ class Outlet:
             if at is not None:
                 require("at", at, time_fault)
                 at_us, at_offset = microseconds(at), offset_minutes(at) or None
-            event_id = options.get("event_id")
-            if event_id is not None:
-                require("event_id", event_id, uuid_fault)
-                event_id = str(UUID(str(event_id)))
+            event_id = _given_id(options)
             if "no_store" in options:
                 true_or_false("no_store", options["no_store"])
                 if options["no_store"]:
@@ -194,8 +196,14 @@ class Outlet:
             # Under the lock, so that ids and numbers grow together.
             event_id = event_id or uuid7_text(now_ns)
             row = (kind, event_id, user, session, at_us, at_offset, now_us, buffer.accepted, role, content, own or None)
-            buffer.add(row, size)
+            if not buffer.add(row, size):
+                self._tell_if_closed()
         return event_id
+
+    def _tell_if_closed(self) -> None:
+        if self._buffer.closed and not self._has_told_closed:
+            self._has_told_closed = True
+            sys.stderr.write("afterturn: published after close(); such events are refused and counted\n")
 
     def _start(self) -> None:
         lifetime.finish_with_child(self)
@@ -245,15 +253,9 @@ class Outlet:
         self._sender = None
 
     def finish(self) -> None:
-        """The process ends: as close, and what is left is told on stderr. Repeat: says nothing."""
-        if self._buffer.closed:
-            return
-        self.close(self._exit_seconds)
-        left = self._buffer.held
-        if left:
-            error = self.stats().last_error or "no time"
-            what = "were not delivered" if self._spooling is None else "wait in the spool, not delivered"
-            sys.stderr.write(f"afterturn: {left} events {what} before the process ended ({error})\n")
+        """The process ends: as close. Repeat: says nothing."""
+        if not self._buffer.closed:
+            self.close(self._exit_seconds)
 
 
 def _broker_url(url: str | None) -> str:
@@ -265,6 +267,14 @@ def _broker_url(url: str | None) -> str:
         msg = f"url: must begin with one of {', '.join(_SCHEMES)}"
         raise BadSetting(msg)
     return text
+
+
+def _given_id(options: EventOptions) -> str | None:
+    event_id = options.get("event_id")
+    if event_id is None:
+        return None
+    require("event_id", event_id, uuid_fault)
+    return str(UUID(str(event_id)))
 
 
 def _without_content(own: dict[str, Json]) -> dict[str, Json]:

@@ -1,6 +1,6 @@
 """Asking before the next turn: one HTTP request with a deadline, over pooled connections.
 
-httpx and the wire's models load with the first question, whose deadline counts from after that.
+httpx and the wire's models load with the first question, whose deadline counts from after that, or with `warm()`.
 """
 
 from __future__ import annotations
@@ -73,6 +73,17 @@ async def arecall(
     return question.read(*await _ask_async(question))
 
 
+def warm(url: str | None = None) -> None:
+    """Loads now what the first `recall` of this process would load: about 0.35 s. Asks nothing. Repeat: costs nothing.
+
+    url: as for `recall`. Raises: BadSetting.
+    """
+    from afterturn.wire import parse_recall_request  # noqa: PLC0415
+
+    parse_recall_request({"query": "?", "user_id": "?"})
+    _pool.client(_base_url(url))
+
+
 class _Question:
     """A request that is ready to go, and the reading of its answer."""
 
@@ -114,7 +125,7 @@ class _Question:
             problem = Problem.model_validate_json(body)
         except ValueError:
             raise Refused(status, "no_problem_json", retry_after_seconds=_retry_after(headers)) from None
-        reason = problem.detail or problem.title
+        reason = (problem.detail or problem.title).removeprefix(f"{problem.field}: ")  # `Refused` names the field
         raise Refused(status, problem.code, problem.field, reason, _retry_after(headers))
 
 
