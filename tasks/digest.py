@@ -19,7 +19,7 @@ from tasks import alone
 from tasks.answer import answer
 from tasks.app import DIGEST
 from tasks.apply import apply
-from tasks.base import MemoryTask, frames, memory_task, place
+from tasks.base import MemoryTask, frames, hint, memory_task, place
 from tasks.budget import within
 from tasks.inhand import in_hand
 
@@ -115,5 +115,6 @@ def _save(kit: Kit, change: Callable[[Session], None]) -> None:
 
 @memory_task(DIGEST)
 def digest_task(task: MemoryTask) -> None:
-    """One hint, one window."""
-    digest(process_kit())
+    """One hint, one window; where there was one there may be more, and a slot that comes free takes it."""
+    if digest(process_kit()) is not None:
+        hint(DIGEST)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
+from fastapi.testclient import TestClient
 
 from afterturn.ids import uuid7
+from api.app import create_app
 from delivery_fixtures import ended, turn
+from delivery_processes import CHECKOUT, environment
 from digest_fixtures import Shop, new_shop
 from schemas.errors import StoreBusy
 from schemas.indexing import IndexRow
 from schemas.tables import Episode, Fact, IndexState, Moment
+from services import free_port
 from stores import index_states
 from stores.embedded import EmbeddedIndex
 from stores.kit import open_kit
@@ -88,7 +96,7 @@ def test_a_folder_moved_away_while_running_is_found_again_without_new_traffic(sh
 
     assert set(shop.indexed()) == before == _records(shop)
     answer = shop.ask("What is my dog called?")
-    assert answer.missing == ()
+    assert "index" not in answer.missing
     assert "Balthasar" in answer.prompt
 
 
@@ -128,7 +136,7 @@ def test_one_file_deleted_beside_its_journal_leaves_a_sound_new_one(shop: Shop) 
     shop.settle()
 
     assert set(shop.indexed()) == _records(shop)
-    assert shop.ask("What is my dog called?").missing == ()
+    assert "index" not in shop.ask("What is my dog called?").missing
 
 
 def test_an_index_that_comes_back_is_taken_as_it_is(shop: Shop) -> None:
@@ -236,3 +244,54 @@ class _Breaking(EmbeddedIndex):
         if self.left < 0:
             raise StoreBusy("away")
         return super().ids(tenant_id, user_ref, after=after)
+
+
+def test_readyz_doctor_and_the_command_line_tell_of_it_and_mend_it(home: Path) -> None:
+    with new_shop(home) as shop:
+        shop.say(turn("My dog is called Balthasar."), ended(5))
+        shop.settle()
+        assert _readiness(shop) == ("ok", "ok")
+        assert _doctor(home)["state"] == "ok"
+        _move_away(shop)
+
+        assert _readiness(shop) == ("degraded", "lost")
+        assert _doctor(home) == {
+            "name": "index",
+            "state": "fail",
+            "found": "lost, of 1 tenants",
+            "mend": "./afterturn reindex",
+        }
+        told = _run(home, "reindex", "--json")
+        assert told == {"tenants": 1, "owed": len(_records(shop)), "is_complete": True}
+        assert _run(home, "reindex", "--json") == told
+        assert _doctor(home)["state"] == "warn"
+        shop.settle()
+
+        assert set(shop.indexed()) == _records(shop)
+        assert _readiness(shop)[1] == "ok"
+        assert _doctor(home)["state"] == "ok"
+
+
+def _readiness(shop: Shop) -> tuple[str, str]:
+    """What /readyz says on the whole, the broker left aside, and of the index."""
+    with TestClient(create_app(shop.kit)) as client:
+        found = client.get("/readyz").json()
+    rest = {state for name, state in found["checks"].items() if name != "broker"}
+    return "ok" if rest == {"ok"} else found["status"], found["checks"]["index"]
+
+
+def _doctor(home: Path) -> dict[str, str]:
+    return next(check for check in _run(home, "doctor", "--json") if check["name"] == "index")
+
+
+def _run(home: Path, *words: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "workers", *words],
+        env=environment(home, {"url": f"http://127.0.0.1:{free_port()}", "lang": "en"}),
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
