@@ -17,6 +17,7 @@ from sqlalchemy import text
 from api.observed import observe
 from api.state import kit_of
 from schemas.errors import ServiceError
+from stores import index_states
 from stores.kit import Kit
 from stores.sql import head_revision
 
@@ -25,10 +26,12 @@ logger = logging.getLogger(__name__)
 router = APIRouter(tags=["probes"])
 
 CHECK_SECONDS = 2.0
+#: Tenants whose index is looked at: a folder that is gone is gone for all of them.
+LOOKED_AT = 16
 #: Without these nothing can be accepted. Without the others recall answers with less, and says so.
 _NEEDED = frozenset({"database", "migrations"})
 
-State = Literal["ok", "down", "behind"]
+State = Literal["ok", "down", "behind", "lost"]
 
 
 class Health(BaseModel):
@@ -127,4 +130,7 @@ def _broker(kit: Kit) -> State:
 
 def _index(kit: Kit) -> State:
     kit.index.open()
-    return "ok"
+    if _migrations(kit) != "ok":
+        return "behind"
+    with kit.db.read() as session:
+        return "lost" if index_states.lost(session, kit.index, limit=LOOKED_AT) else "ok"

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from schemas.tables import Evidence, Job
-from stores import budget, circuit, dead, metrics, suspects, waits
+from stores import budget, circuit, dead, index_states, metrics, suspects, waits
 from stores.kit import Kit
 from tasks.app import PREFIX, QUEUES
 
@@ -31,6 +31,9 @@ def observe(kit: Kit) -> None:
         metrics.SUSPECTS.set(suspects.waiting(session))
         metrics.MODEL_OPEN.set(0 if circuit.look(session).is_closed else 1)
         _observe_budget(kit, session)
+        metrics.INDEX_DRIFT.clear()
+        for kind, count in index_states.drift(session).items():
+            metrics.INDEX_DRIFT.labels(kind).set(count)
         pending = col(Evidence.write_status) == "pending_review"
         metrics.PENDING_REVIEWS.set(session.exec(select(func.count()).select_from(Evidence).where(pending)).one())
         review = _first(session, select(func.min(col(Evidence.recorded_at))).where(pending))

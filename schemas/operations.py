@@ -43,7 +43,8 @@ class IndexState(SQLModel, table=True):
     """What SQL believes of a tenant's index: which one its records are in, and whether all of them are.
 
     `epoch` is the index's own identity, null while nobody has looked. `is_whole` is false from the moment on which that
-    index was found gone until everything is in the new one. `walked_at` is when both sides were last compared.
+    index was found gone until everything is in the new one. `walked_at` is when both sides were last compared, `drift`
+    what differed then, and `walk` where a comparison that is under way stands.
     """
 
     __tablename__ = "index_states"  # pyright: ignore[reportAssignmentType]
@@ -52,6 +53,8 @@ class IndexState(SQLModel, table=True):
     epoch: UUID | None = None
     is_whole: bool = True
     walked_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    walk: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+    drift: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
     changed_at: datetime = Field(sa_type=UtcTime)
 
 

@@ -51,11 +51,17 @@ class Kit:
         self.db.dispose()
 
 
-def open_kit(settings: Settings) -> Kit:
-    """A kit by the settings. Raises: BadSettings for an index of another embedder, StoreBusy for one out of reach."""
+def open_kit(settings: Settings, *, empties_index: bool = False) -> Kit:
+    """A kit by the settings, with an index as it stands or emptied for the embedder set now.
+
+    Raises: BadSettings for an index of another embedder, StoreBusy for one out of reach.
+    """
     embedder = open_embedder(_embed_config(settings.embed))
     index = _index(settings, embedder)
-    index.open()
+    if empties_index:
+        index.rebuild()
+    else:
+        index.open()
     policies, database = policies_of(settings, space=embedder.name), Database(settings.database_url)
     return Kit(
         settings=settings,

@@ -18,7 +18,9 @@ OLDEST_EVENT_AGE = Gauge("afterturn_oldest_unprocessed_event_age_seconds", "Age 
 DEAD_LETTERS = Gauge("afterturn_dead_letters", "Dead letters that nobody resolved.", ["reason"])
 PENDING_REVIEWS = Gauge("afterturn_pending_reviews", "Memories that wait for a reviewer.")
 OLDEST_REVIEW_AGE = Gauge("afterturn_pending_review_oldest_age_seconds", "Age of the oldest waiting review.")
-INDEX_DRIFT = Gauge("afterturn_index_drift", "Records that differ between SQL and index.", ["kind"])
+INDEX_DRIFT = Gauge(
+    "afterturn_index_drift", "Records that differed between SQL and index when they were last compared.", ["kind"]
+)
 BEAT_SUCCESS = Gauge("afterturn_beat_last_success_timestamp_seconds", "When the job last succeeded.", ["job"])
 SUSPECTS = Gauge("afterturn_suspect_windows", "Windows that wait to run alone, because a worker was lost over them.")
 MODEL_OPEN = Gauge("afterturn_model_circuit_open", "1 while the model is left alone, 0 otherwise.")

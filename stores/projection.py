@@ -104,6 +104,13 @@ def is_live(kind: str) -> list[ColumnElement[bool]]:
     return [columns[name].is_(None) for name in ("deleted_at", "superseded_at") if name in columns]
 
 
+def is_shown(kind: str) -> list[ColumnElement[bool]]:
+    """What a row of this kind must be to stand in the index, as far as its columns tell."""
+    columns = table_of(kind).c
+    shown = [columns["write_status"].in_(_SHOWN)] if "write_status" in columns else []
+    return [*is_live(kind), *shown]
+
+
 def owner(kind: str) -> ColumnElement[UUID]:
     """Whose record it is in the index: procedures are their tenant's."""
     columns = table_of(kind).c
@@ -113,8 +120,7 @@ def owner(kind: str) -> ColumnElement[UUID]:
 @cache
 def _rows_of(kind: str) -> Select[Any]:
     columns = table_of(kind).c
-    shown = [columns["write_status"].in_(_SHOWN)] if "write_status" in columns else []
-    return pick(*columns).where(columns["id"].in_(bindparam("ids", expanding=True)), *is_live(kind), *shown)
+    return pick(*columns).where(columns["id"].in_(bindparam("ids", expanding=True)), *is_shown(kind))
 
 
 @cache

@@ -148,14 +148,19 @@ class StrengthSettings(Area):
 class WorkerSettings(Area):
     """How the worker processes are cut.
 
-    `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved.
+    `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved, and
+    the index at most index_slots. reconcile_seconds is how often the index's identity is looked at, and every
+    reconcile_hours everything in it is compared with SQL.
     Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
     """
 
     slots: Annotated[int, Field(ge=2, le=256)] = 12
     reserved_slots: Annotated[int, Field(ge=1, le=64)] = 4
     sweep_seconds: Seconds = 2
+    index_slots: Annotated[int, Field(ge=1, le=64)] = 4
     upkeep_seconds: Seconds = 60
+    reconcile_seconds: Seconds = 30
+    reconcile_hours: Annotated[float, Field(gt=0, le=8_760)] = 24
     grace_seconds: Seconds = 10
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 

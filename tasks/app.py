@@ -22,6 +22,7 @@ INDEX = "afterturn.index"
 DECAY = "afterturn.decay"
 EXPIRE = "afterturn.expire"
 CONSOLIDATE = "afterturn.consolidate"
+RECONCILE = "afterturn.reconcile"
 
 ROUTES = {
     INGEST: "ingest",
@@ -31,6 +32,7 @@ ROUTES = {
     DECAY: "upkeep",
     EXPIRE: "upkeep",
     CONSOLIDATE: "upkeep",
+    RECONCILE: "upkeep",
 }
 QUEUES = tuple(dict.fromkeys(ROUTES.values()))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -15,10 +16,10 @@ from memory.windows import backoff
 from schemas.errors import BadAnswer, ServiceError, Transient
 from schemas.indexing import IndexRow, Vector
 from schemas.tables import OutboxRow
-from stores import metrics, outbox, tenancy
+from stores import index_states, metrics, outbox, tenancy
 from stores.kit import Kit, process_kit
 from stores.projection import Projected, project_all, standings
-from tasks.app import INDEX
+from tasks.app import INDEX, RECONCILE
 from tasks.base import MemoryTask, hint, memory_task
 
 logger = logging.getLogger(__name__)
@@ -51,12 +52,17 @@ def index(kit: Kit) -> int:
     lease_seconds = _lease_seconds(kit)
     claims = kit.db.write(lambda session: outbox.claim(session, limit=BATCH, lease_seconds=lease_seconds))
     if not claims:
+        _settle(kit)
         return 0
     owed = [_Owed(row) for row in claims]
     with kit.db.read() as session:
         _read(session, owed)
     _write(kit, owed)
-    moved = kit.db.write(lambda session: _end(session, owed))
+    identities = _identities(kit, owed)
+    moved, lost = kit.db.write(lambda session: (_end(session, owed), _note(session, identities)))
+    if lost:
+        logger.error("index lost tenants=%d", lost)
+        hint(RECONCILE)
     # What vanished from SQL, or was erased, while it was written, goes at once; its row stays owed and says so again.
     _each_tenant(
         kit, moved, lambda tenant_id, items: kit.index.delete(tenant_id, [one.claim.record_id for one in items])
@@ -64,6 +70,30 @@ def index(kit: Kit) -> int:
     failed = sum(item.failure is not None for item in owed)
     logger.info("index written records=%d failed=%d moved=%d", len(owed), failed, len(moved))
     return len(claims)
+
+
+def _settle(kit: Kit) -> None:
+    """With nothing due any more, an index that was lost may be whole again."""
+    with kit.db.read() as session:
+        has_rebuilt = index_states.has_rebuilt(session)
+    if has_rebuilt:
+        kit.db.write(index_states.settle)
+
+
+def _identities(kit: Kit, owed: Sequence[_Owed]) -> dict[UUID, UUID]:
+    """Where what was written stands now."""
+    identities: dict[UUID, UUID] = {}
+    for tenant_id in sorted({item.tenant_id for item in owed if item.failure is None}):
+        with suppress(ServiceError):
+            identity = kit.index.identity(tenant_id)
+            if identity is not None:
+                identities[tenant_id] = identity
+    return identities
+
+
+def _note(session: Session, identities: Mapping[UUID, UUID]) -> int:
+    """Notes where records are; answers how many tenants' index is another one than SQL believed."""
+    return sum(index_states.note(session, tenant_id, identity) for tenant_id, identity in identities.items())
 
 
 def _lease_seconds(kit: Kit) -> float:

@@ -27,7 +27,7 @@ from memory.selection import Found, Question, select_items
 from memory.terms import query_terms
 from schemas.errors import BadInput, ServiceError
 from schemas.indexing import Hit, IndexQuery, Vector
-from stores import metrics
+from stores import index_states, metrics
 from stores import recall as rows
 from stores.breaker import Breaker
 from stores.held import held_back
@@ -252,6 +252,8 @@ def _finish(ask: _Ask, base: Known, question: Question, hits: Sequence[Hit]) -> 
         by_kind.setdefault(hit.kind, []).append(hit.id)
     here = {record.id for record in base.facts}
     with ask.kit.db.read() as session:
+        if index_states.is_lost(session, ask.kit.index, sight.tenant_id):
+            ask.miss("index")
         more = rows.facts(session, sight, [one for one in by_kind.get("fact", []) if one not in here])
         told = rows.episodes(session, sight, by_kind.get("episode", []))
         heard = rows.moments(session, sight, by_kind.get("moment", []))

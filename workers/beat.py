@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from stores.settings import Settings, load_settings
-from tasks.app import CONSOLIDATE, DECAY, EXPIRE, ROUTES, SWEEP, app
+from tasks.app import CONSOLIDATE, DECAY, EXPIRE, RECONCILE, ROUTES, SWEEP, app
 
 
 def beat_configuration(settings: Settings) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
         DECAY: settings.workers.upkeep_seconds,
         EXPIRE: settings.workers.upkeep_seconds,
         CONSOLIDATE: settings.workers.upkeep_seconds,
+        RECONCILE: settings.workers.reconcile_seconds,
     }
     return {
         name: {"task": name, "schedule": seconds, "options": {"queue": ROUTES[name], "expires": max(seconds, 1.0)}}

@@ -202,14 +202,22 @@ def _flower(settings: Settings) -> Check:
 
 
 def _index(settings: Settings) -> Check:
-    from stores.kit import open_kit  # noqa: PLC0415 - every store: only this check needs them all
+    from stores import index_states, sql  # noqa: PLC0415 - every store: only this check needs them all
+    from stores.kit import open_kit  # noqa: PLC0415
 
     kit = open_kit(settings)
     try:
-        kit.index.open()
+        if sql.current_revision(settings) != sql.head_revision():
+            return ok("index", tr("可打开", "opens"))
+        with kit.db.read() as session:
+            lost = index_states.lost(session, kit.index, limit=1000)
     finally:
         kit.close()
-    return ok("index", tr("可打开", "opens"))
+    if not lost:
+        return ok("index", tr("可打开", "opens"))
+    if all(one.is_rebuilding for one in lost):
+        return warn("index", tr(f"正在重建：{len(lost)} 个租户", f"being rebuilt for {len(lost)} tenants"), f"{UP}")
+    return fail("index", tr(f"丢失：{len(lost)} 个租户", f"lost, of {len(lost)} tenants"), "./afterturn reindex")
 
 
 def _embedder(settings: Settings) -> Check:

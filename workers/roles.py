@@ -52,13 +52,13 @@ INDEX = Role(
     modules=("tasks.index",),
     pool="threads",
     visibility_seconds=lambda _: 600.0,
-    slots=lambda _: 4,
+    slots=lambda settings: settings.workers.index_slots,
 )
 
 UPKEEP = Role(
     name="upkeep",
     queues=("upkeep",),
-    modules=("tasks.decay", "tasks.expire", "tasks.consolidate"),
+    modules=("tasks.decay", "tasks.expire", "tasks.consolidate", "tasks.reconcile"),
     pool="threads",
     visibility_seconds=lambda _: 1200.0,
     slots=lambda _: 1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from schemas.columns import UtcTime
+from schemas.columns import Json, UtcTime
 
 revision = "0003"
 down_revision = "0002"
@@ -26,13 +26,15 @@ def upgrade() -> None:
         sa.Column("epoch", sa.Uuid(), nullable=True),
         sa.Column("is_whole", sa.Boolean(), nullable=False),
         sa.Column("walked_at", UtcTime(), nullable=True),
+        sa.Column("walk", Json(), nullable=False),
+        sa.Column("drift", Json(), nullable=False),
         sa.Column("changed_at", UtcTime(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id"),
     )
     # Of tenants that were here before nobody wrote down which index they are in: the next walk finds out.
     op.execute(
-        "INSERT INTO index_states (tenant_id, epoch, is_whole, walked_at, changed_at) "
-        "SELECT id, NULL, true, NULL, created_at FROM tenants"
+        "INSERT INTO index_states (tenant_id, epoch, is_whole, walked_at, walk, drift, changed_at) "
+        "SELECT id, NULL, true, NULL, '{}', '{}', created_at FROM tenants"
     )
 
 

@@ -1,0 +1,234 @@
+"""Compares the index with SQL, record by record, and has what differs written or deleted: drift both ways.
+
+SQL is the truth. What it has and the index lacks, or has in an older version or without a vector, is owed again through
+the outbox; what only the index has is deleted. A tenant whose index is another one than SQL believed (lost, moved away,
+restored) comes first. Everything else has its turn once in `reconcile_hours`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice, takewhile
+from typing import Any
+from uuid import UUID
+
+from sqlmodel import Session
+
+from schemas.tables import IndexState
+from stores import index_states, reconciling
+from stores.kit import Kit, process_kit
+from stores.projection import project_all
+from stores.reconciling import Record
+from tasks import chain
+from tasks.app import RECONCILE
+from tasks.base import MemoryTask, memory_task
+from tasks.chain import Link, Step
+
+logger = logging.getLogger(__name__)
+
+#: Records of one link, and of one write transaction: about 10 ms on SQLite.
+BATCH = 500
+TENANTS_PER_LOOK = 200
+OWNERS_PER_PAGE = 50
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Where the comparison of one tenant stands: first from SQL to the index, owner by owner, then the other way.
+
+    `everything`: all of SQL's records are owed, whatever the index holds. `owner` is the one under way, `record` the
+    last record seen.
+    """
+
+    everything: bool = False
+    is_back: bool = False
+    owner: UUID | None = None
+    record: UUID | None = None
+    drift: Counter[str] = field(default_factory=Counter[str])
+
+    @classmethod
+    def of(cls, kept: dict[str, Any]) -> _Walk:
+        owner, record = kept.get("owner"), kept.get("record")
+        return cls(
+            everything=bool(kept.get("all")),
+            is_back=bool(kept.get("back")),
+            owner=None if owner is None else UUID(owner),
+            record=None if record is None else UUID(record),
+            drift=Counter(kept.get("drift", {})),
+        )
+
+    def kept(self) -> dict[str, Any]:
+        return {
+            "all": self.everything,
+            "back": self.is_back,
+            "owner": None if self.owner is None else str(self.owner),
+            "record": None if self.record is None else str(self.record),
+            "drift": dict(self.drift),
+        }
+
+
+def reconcile(kit: Kit, *, every_seconds: float | None = None) -> int | None:
+    """Looks whether any index was lost, then compares every tenant whose turn it is; answers how many records differed.
+
+    None while another run is on. A run that met its deadline goes on from there next time. Repeat: harmless.
+    """
+    every = kit.settings.workers.reconcile_hours * 3600 if every_seconds is None else every_seconds
+    _look(kit)
+    kit.db.write(index_states.settle)
+    return chain.run(kit, RECONCILE, lambda step: _link(kit, step, every))
+
+
+def reindex(kit: Kit) -> int:
+    """Says that everything which SQL shows is owed to the index, of every tenant; `reconcile` then owes it, in batches.
+
+    Answers how many tenants that are. Repeat: begins anew, harmless.
+    """
+    last: UUID | None = None
+    total = 0
+    while tenants := _tenants_after(kit, last):
+        for tenant_id in tenants:
+            identity = kit.index.identity(tenant_id)
+            kit.db.write(
+                lambda session, one=tenant_id, identity=identity: index_states.lose(
+                    session, one, identity, everything=True
+                )
+            )
+        last, total = tenants[-1], total + len(tenants)
+    return total
+
+
+def _tenants_after(kit: Kit, last: UUID | None) -> Sequence[UUID]:
+    with kit.db.read() as session:
+        return reconciling.tenants_after(session, last, TENANTS_PER_LOOK)
+
+
+def _look(kit: Kit) -> None:
+    """Has everything of a tenant compared at once whose index is not the one that SQL believed it to be."""
+    place: UUID | None = None
+    while True:
+        with kit.db.read() as session:
+            gone, place = index_states.gone(session, kit.index, after=place, limit=TENANTS_PER_LOOK)
+        for tenant_id in gone:
+            logger.error("index lost tenant_id=%s", tenant_id)
+            identity = kit.index.identity(tenant_id)
+            kit.db.write(lambda session, one=tenant_id, now=identity: index_states.lose(session, one, now))
+        if place is None:
+            return
+
+
+def _link(kit: Kit, step: Step, every_seconds: float) -> Link:
+    with kit.db.read() as session:
+        state = index_states.next_walk(session, every_seconds=every_seconds)
+    if state is None:
+        kit.db.write(step.hold)
+        return Link(0, None)
+    walk = _Walk.of(state.walk)
+    if walk.is_back:
+        owed, alien = _back(kit, state.tenant_id, walk)
+    else:
+        owed, alien = _forth(kit, state.tenant_id, walk, is_lost=not state.is_whole), []
+    if alien:
+        kit.index.delete(state.tenant_id, alien)
+    kit.db.write(partial(_keep, step=step, state=state, walk=walk, owed=owed))
+    return Link(len(owed) + len(alien), "goes on")
+
+
+def _keep(session: Session, *, step: Step, state: IndexState, walk: _Walk, owed: Sequence[Record]) -> None:
+    step.hold(session)
+    if owed:
+        reconciling.owe(session, state.tenant_id, owed)
+    if walk.is_back and walk.owner is None:
+        index_states.walked(session, state, dict(walk.drift))
+        logger.info("index compared tenant_id=%s %s", state.tenant_id, dict(walk.drift))
+    else:
+        index_states.keep_place(session, state, walk.kept())
+
+
+def _forth(kit: Kit, tenant_id: UUID, walk: _Walk, *, is_lost: bool) -> list[Record]:
+    """One page from SQL to the index: what is missing there, older, or without its vector. Moves the walk on."""
+    with kit.db.read() as session:
+        records = _page(session, tenant_id, walk)
+        waiting = reconciling.owed(session, [record.id for record in records])
+    open_ones = [record for record in records if record.id not in waiting]
+    if walk.everything:
+        return open_ones
+    differing = _differing(kit, tenant_id, open_ones)
+    if not is_lost:
+        differing = _without_hidden(kit, differing)
+    walk.drift.update(kind for kind, _ in differing)
+    return [record for _, record in differing]
+
+
+def _page(session: Session, tenant_id: UUID, walk: _Walk) -> list[Record]:
+    """The next records of one owner after another, BATCH at most; the walk then stands behind them."""
+    records: list[Record] = []
+    if walk.owner is not None and walk.record is not None:
+        records = reconciling.records_after(session, tenant_id, walk.owner, walk.record, BATCH)
+    owners = reconciling.owners_after(session, tenant_id, walk.owner, OWNERS_PER_PAGE) if len(records) < BATCH else []
+    for owner in owners:
+        records += reconciling.records_after(session, tenant_id, owner, None, BATCH - len(records))
+        walk.owner = owner
+        if len(records) == BATCH:
+            break
+    # An owner whose records did not all fit is gone on with.
+    walk.record = records[-1].id if len(records) == BATCH else None
+    if not owners and walk.record is None:
+        walk.is_back, walk.owner = True, tenant_id
+    return records
+
+
+def _differing(kit: Kit, tenant_id: UUID, records: Sequence[Record]) -> list[tuple[str, Record]]:
+    """The records that the index does not hold as SQL has them, each with how."""
+    differing: list[tuple[str, Record]] = []
+    for owner, ours in _by_owner(records).items():
+        first, last = ours[0].id, ours[-1].id
+        entries = kit.index.ids(tenant_id, owner, after=UUID(int=first.int - 1))
+        held = {entry[0]: entry[1:] for entry in takewhile(lambda entry, last=last: entry[0] <= last, entries)}
+        for record in ours:
+            if record.id not in held:
+                differing.append(("missing", record))
+            elif held[record.id][0] != record.row_version:
+                differing.append(("version", record))
+            elif not held[record.id][1]:
+                differing.append(("vector", record))
+    return differing
+
+
+def _by_owner(records: Iterable[Record]) -> dict[UUID, list[Record]]:
+    owners: dict[UUID, list[Record]] = {}
+    for record in records:
+        owners.setdefault(record.user_ref, []).append(record)
+    return owners
+
+
+def _without_hidden(kit: Kit, differing: Sequence[tuple[str, Record]]) -> list[tuple[str, Record]]:
+    """Leaves out what the index rightly lacks: all of it is held back."""
+    missing = [record for kind, record in differing if kind == "missing"]
+    belongs: set[UUID] = set()
+    with kit.db.read() as session:
+        for kind in sorted({record.kind for record in missing}):
+            belongs |= set(project_all(session, kind, [record.id for record in missing if record.kind == kind]))
+    return [(kind, record) for kind, record in differing if kind != "missing" or record.id in belongs]
+
+
+def _back(kit: Kit, tenant_id: UUID, walk: _Walk) -> tuple[list[Record], list[UUID]]:
+    """One page from the index to SQL: what should not be there. Moves the walk on; its owner is None at the end."""
+    ids = [entry[0] for entry in islice(kit.index.ids(tenant_id, after=walk.record), BATCH)]
+    with kit.db.read() as session:
+        shown = reconciling.shown(session, ids)
+        hidden = [one for one in ids if one not in shown]
+        hidden = sorted(set(hidden) - reconciling.owed(session, hidden))
+        known = reconciling.owners_of(session, hidden)
+    walk.drift["extra"] += len(hidden)
+    walk.owner, walk.record = (tenant_id, ids[-1]) if len(ids) == BATCH else (None, None)
+    return list(known.values()), [one for one in hidden if one not in known]
+
+
+@memory_task(RECONCILE)
+def reconcile_task(task: MemoryTask) -> None:
+    """The beat's look at the index, and the walk when one is due."""
+    reconcile(process_kit())
