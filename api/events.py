@@ -21,9 +21,10 @@ from afterturn.wire import EventResult, EventsAccepted
 from api.auth import key_with
 from api.fates import EventView, event_view
 from api.problems import RESPONSES, Refusal, wanted_language
-from api.reasons import code_reason, reason_text
+from api.reasons import code_reason
 from api.state import in_writer, kit_of
 from schemas.errors import BadInput, NotFound
+from schemas.reasons import reason_text
 from stores.fates import fate
 from stores.kit import Kit
 from stores.tenancy import KeyInfo

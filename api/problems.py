@@ -15,8 +15,9 @@ from starlette.responses import Response
 
 from afterturn.wire import Problem
 from api.phrases import DETAILS, TITLES
-from api.reasons import reason_text, validation_fault
+from api.reasons import validation_fault
 from schemas.errors import BadInput, BadSettings, Forbidden, NotFound, ServiceError, StaleClaim, Transient
+from schemas.reasons import reason_text
 
 MEDIA_TYPE = "application/problem+json"
 

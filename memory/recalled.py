@@ -100,9 +100,17 @@ def moment_candidate(record: MomentRecord, query_terms: Sequence[str]) -> Candid
     )
 
 
-def fact_item(record: FactRecord, ranked: Ranked | None, *, language: str, now: datetime) -> PackItem:
-    """A fact as an item. It is past when it no longer holds at `now`; then its dates stand in its text."""
-    is_past = record.valid_until is not None and record.valid_until <= now
+def fact_item(
+    record: FactRecord, ranked: Ranked | None, *, language: str, now: datetime, as_of: datetime | None = None
+) -> PackItem:
+    """A fact as an item. It is past when it no longer holds at `as_of` (now); then its dates stand in its text.
+
+    An end that came after `as_of` is not shown: at that time nobody could know it.
+    """
+    until = record.valid_until
+    is_past = until is not None and until <= (as_of or now)
+    if as_of is not None and not is_past:
+        until = None
     flags = [name for name, on in (("volatile", record.volatile), ("contested", record.contested)) if on]
     return PackItem(
         id=str(record.id),
@@ -113,7 +121,7 @@ def fact_item(record: FactRecord, ranked: Ranked | None, *, language: str, now: 
         at=record.at,
         age_seconds=_age(record.at, now),
         valid_from=record.valid_from,
-        valid_until=record.valid_until,
+        valid_until=until,
         confidence=record.confidence,
         flags=(*flags, "past") if is_past else tuple(flags),
         turn_ids=tuple(dict.fromkeys(ref.event_id for ref in record.evidence)),

@@ -47,13 +47,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What selection reads of a question. `prefer` is the time it names, `past` whether closed versions are wanted."""
+    """What selection reads of a question. `prefer` is the time it names, `past` whether closed versions are wanted.
+
+    `as_of` is the world time that it asks about, when that is not `now`.
+    """
 
     query_terms: tuple[str, ...]
     language: str
     now: datetime
     prefer: Interval | None = None
     past: bool = False
+    as_of: datetime | None = None
     kinds: tuple[str, ...] = ()
     policy: RankPolicy = field(default_factory=RankPolicy)
     episodes: int = 2
@@ -122,7 +126,10 @@ def _profile(found: Found, question: Question) -> list[PackItem]:
     ranked = rank(pool, now=question.now, prefer=question.prefer, gated=False, policy=policy)
     kept = diversify(ranked, limit=MAX_PROFILE, one_version=not question.past, policy=policy)
     return [
-        recalled.fact_item(records[one.candidate.id], one, language=question.language, now=question.now) for one in kept
+        recalled.fact_item(
+            records[one.candidate.id], one, language=question.language, now=question.now, as_of=question.as_of
+        )
+        for one in kept
     ]
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from memory.terms import term_set
 from memory.timeline import order_of
 from schemas.decisions import EvidenceState, EvidenceView, FactVersion, Flag, HeldSpan
 
@@ -23,6 +24,8 @@ RESTORED_BY_PAST = frozenset({"superseded", "retracted"})
 GAP = " … "
 _RETRACTING = frozenset({"retraction", "denial", "said_to_be_past"})
 _SHORT_WORDS, _SHORT_CHARS, _SHORT_HAN = 3, 40, 4
+_SURELY_TOLD_CHARS = 60
+_PARTICLES = frozenset("我你您他她它们的地得了着过吗呢吧啊呀是在也就都和与及而")
 _REPEATED_CHARS = 4
 _STOP_HAN = frozenset("我你他她它您咱的了是在都也就和与或把被这那有没不要会能可吗呢吧啊请用户说已很还再")
 _PERSONS_TEXT = (
@@ -104,7 +107,7 @@ def held_back(
 
 
 def cut(text: str, spans: Iterable[Interval]) -> str:
-    """The text without its held-back parts, a gap sign where something stood; "" when no letter is left.
+    """The text without its held-back parts, a gap sign where something stood; "" when no telling word is left.
 
     What was cut does not stand elsewhere in the result either, if it is 4 characters or longer. Places outside the
     text are clipped. Repeat: cutting the result again with no spans changes nothing.
@@ -118,7 +121,14 @@ def cut(text: str, spans: Iterable[Interval]) -> str:
     for words in held:
         if len(words) >= _REPEATED_CHARS:
             result = _without(result, words)
-    return result if any(char.isalnum() for char in result) else ""
+    return result if _tells(result) else ""
+
+
+def _tells(text: str) -> bool:
+    """Whether a rest says anything: marks, pronouns and particles around a gap do not."""
+    if sum(char.isalnum() for char in text) > _SURELY_TOLD_CHARS:
+        return True
+    return any(char not in _PARTICLES for term in term_set(text) for char in term)
 
 
 def held_values(text: str, spans: Iterable[Interval]) -> tuple[str, ...]:

@@ -298,7 +298,7 @@ def _engine(url: str, busy_timeout_ms: int) -> Engine:
     # hide_parameters: an error's text goes to logs, and parameters hold what users said.
     engine = create_engine(url, hide_parameters=True, pool_size=5, max_overflow=25, pool_timeout=10.0)
     if engine.dialect.name == "sqlite":
-        Path(str(engine.url.database)).parent.mkdir(parents=True, exist_ok=True)
+        Path(str(engine.url.database)).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
         def on_connect(connection: sqlite3.Connection, _record: object) -> None:
             _prepare_sqlite(connection, busy_timeout_ms)

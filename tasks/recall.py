@@ -188,6 +188,7 @@ def _question(ask: _Ask, base: Known) -> Question:
         now=base.sight.now,
         prefer=named_time(query, now=base.sight.now, zone=base.zone),
         past=base.sight.past,
+        as_of=base.sight.as_of if base.sight.as_of < base.sight.now else None,
         kinds=tuple(ask.request.kinds),
         policy=ask.kit.policies.rank,
         episodes=settings.episodes,

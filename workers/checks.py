@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import cast
 
-from schemas.errors import BadSettings, ServiceError
+from schemas.errors import BadSettings, ServiceError, StoreBusy
 from stores.settings import Settings, load_settings, unknown_variables
 from workers import broker, delivery_checks, presence
 from workers.findings import UP, Check, fail, ok, warn
-from workers.processes import answers
+from workers.processes import ask
 from workers.speech import tr
 
 MIN_FREE_BYTES = 1_000_000_000
+READY_SECONDS = 5.0
+_ERRORS_ZH = {
+    "store_busy": "没有及时应答",
+    "model_busy": "模型没有及时应答",
+    "bad_settings": "设置有误",
+    "forbidden": "没有权限",
+}
 
 
 def run_checks() -> list[Check]:
@@ -23,29 +33,41 @@ def run_checks() -> list[Check]:
     try:
         settings = load_settings()
     except BadSettings as exc:
-        return [fail("settings", str(exc), tr("改正该变量", "set the variable right"))]
-    looks: list[Callable[[Settings], Check]] = [
-        _variables,
-        _home,
-        _key,
-        _broker,
-        _migrations,
-        _index,
-        _embedder,
-        _ingest,
-        _app,
-        _beat,
-        _api,
-        _flower,
-    ]
-    return [*(_looked(look, settings) for look in looks), *_delivery(settings)]
+        name = str(exc).partition(":")[0]
+        mend = tr(f"改正 {name}，见 deploy/.env.example", f"correct {name}, see deploy/.env.example")
+        return [fail("settings", tr(f"{name}：取值无效", str(exc)), mend)]
+    looks: list[Callable[[Settings], Check]] = [_variables, _home]
+    if settings.home.is_dir():
+        looks += [_key, _broker, *_stores(settings), _ingest, _app, _beat, _api, _flower]
+    found = [_looked(look, settings) for look in looks]
+    return [*found, *_delivery(settings)] if _has_database(settings) else found
+
+
+def _stores(settings: Settings) -> list[Callable[[Settings], Check]]:
+    """The checks that open stores, for those that are there: opening an embedded one makes it."""
+    if not _has_database(settings):
+        return [_no_database]
+    return [_migrations, *([_index, _embedder] if (settings.home / "index").is_dir() else [_no_index])]
+
+
+def _has_database(settings: Settings) -> bool:
+    return not settings.is_sqlite or Path(settings.database_url.removeprefix("sqlite:///")).is_file()
+
+
+def _no_database(_: Settings) -> Check:
+    return fail("migrations", tr("还没有数据库", "there is no database yet"), UP)
+
+
+def _no_index(_: Settings) -> Check:
+    return fail("index", tr("索引目录不存在", "its folder is not there"), UP)
 
 
 def _looked(look: Callable[[Settings], Check], settings: Settings) -> Check:
     try:
         return look(settings)
     except ServiceError as exc:
-        return fail(look.__name__.removeprefix("_"), f"{exc.code}: {exc}", UP)
+        said = tr(f"{_ERRORS_ZH.get(exc.code, '检查失败')}（{exc.code}）", f"{exc.code}: {exc}")
+        return fail(look.__name__.removeprefix("_"), said, UP)
     except OSError as exc:
         return fail(look.__name__.removeprefix("_"), exc.strerror or type(exc).__name__, UP)
     except ImportError as exc:
@@ -85,8 +107,12 @@ def _key(settings: Settings) -> Check:
 
 
 def _broker(settings: Settings) -> Check:
-    facts = broker.examine(settings.broker_url)
-    said = f"{facts.version}, maxmemory-policy {facts.policy}, AOF {'on' if facts.is_append_only else 'off'}"
+    try:
+        facts = broker.examine(settings.broker_url)
+    except StoreBusy:
+        return fail("broker", tr("没有应答", "does not answer"), UP)
+    has_aof = tr("开", "on") if facts.is_append_only else tr("关", "off")
+    said = f"{facts.version}, maxmemory-policy {facts.policy}, AOF {has_aof}"
     if facts.evicts:
         return fail("broker", said, "redis-cli CONFIG SET maxmemory-policy noeviction")
     if not facts.is_append_only:
@@ -101,7 +127,9 @@ def _migrations(settings: Settings) -> Check:
 
     current, head = sql.current_revision(settings), sql.head_revision()
     if current != head:
-        return fail("migrations", f"{current} != {head}", "./afterturn migrate")
+        zh = f"数据库版本 {current or '无'}，本程序需要 {head}"
+        en = f"the database is at {current or 'nothing'}, this version needs {head}"
+        return fail("migrations", tr(zh, en), "./afterturn migrate")
     return ok("migrations", f"{current}")
 
 
@@ -134,9 +162,27 @@ def _beat(settings: Settings) -> Check:
 
 
 def _api(settings: Settings) -> Check:
-    if answers(settings.api_host, settings.api_port, "/readyz"):
+    # Longer than its own checks take: one of a broker that is frozen takes two seconds.
+    told = ask(settings.api_host, settings.api_port, "/readyz", timeout_seconds=READY_SECONDS)
+    if told is None:
+        found = tr(f"{settings.url} 没有应答", f"{settings.url} does not answer")
+        return fail("api", found, f"{UP} · ./afterturn api")
+    status, body = told
+    lacks = ", ".join(name for name, state in _states(body).items() if state != "ok")
+    if status == 200 and not lacks:
         return ok("api", settings.url)
-    return fail("api", tr(f"{settings.url} 未就绪", f"{settings.url} is not ready"), f"{UP} · ./afterturn api")
+    if status == 200:
+        found = tr(f"{settings.url} 可用，但缺少：{lacks}", f"{settings.url} answers, without {lacks}")
+        return warn("api", found, tr("见上面的检查", "see the checks above"))
+    found = tr(f"{settings.url} 未就绪：{lacks or status}", f"{settings.url} is not ready: {lacks or status}")
+    return fail("api", found, tr("见上面的检查", "see the checks above"))
+
+
+def _states(body: bytes) -> dict[str, str]:
+    try:
+        return cast("dict[str, str]", json.loads(body)["checks"])
+    except (ValueError, KeyError, TypeError):
+        return {}
 
 
 def _flower(settings: Settings) -> Check:

@@ -94,11 +94,18 @@ def write_secret(path: Path, text: str) -> None:
 
 def answers(host: str, port: int, path: str) -> bool:
     """An HTTP GET gives 200 within a second."""
+    told = ask(host, port, path, timeout_seconds=1)
+    return told is not None and told[0] == 200
+
+
+def ask(host: str, port: int, path: str, *, timeout_seconds: float) -> tuple[int, bytes] | None:
+    """Status and body of an HTTP GET; None when nothing answers in time."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where to knock, not where to listen
-    with closing(HTTPConnection(host, port, timeout=1)) as connection, suppress(OSError, HTTPException):
+    with closing(HTTPConnection(host, port, timeout=timeout_seconds)) as connection, suppress(OSError, HTTPException):
         connection.request("GET", path)
-        return connection.getresponse().status == 200
-    return False
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    return None
 
 
 def refuse_taken(settings: Settings) -> None:

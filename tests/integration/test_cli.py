@@ -57,6 +57,33 @@ def test_an_error_names_what_mends_it(
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "does not exist"), ("zh", "不存在")])
+def test_doctor_makes_nothing(home: Path, language: str, said: str) -> None:
+    nowhere = home / "none"
+
+    found = run(nowhere, "doctor", "--lang", language, HOME=str(home))
+
+    assert found.returncode == 1
+    assert f"{nowhere} {said}" in found.stdout
+    assert "./afterturn up" in found.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_doctor_tells_a_chinese_reader_in_chinese(home: Path) -> None:
+    found = run(home, "doctor", "--lang", "zh")
+    migrated = run(home, "migrate")
+    again = run(home, "doctor", "--lang", "zh")
+    unset = run(home, "doctor", "--lang", "zh", AFTERTURN_WORKERS_SLOTS="many")
+
+    assert migrated.returncode == 0
+    assert "migrations: 还没有数据库" in found.stdout
+    assert "broker: 没有应答" in found.stdout
+    assert "index: 索引目录不存在" in again.stdout
+    assert not (home / "index").exists()
+    assert "AFTERTURN_WORKERS_SLOTS：取值无效" in unset.stdout
+    assert not any(word in found.stdout + again.stdout for word in ("does not", "is not", "there is"))
+
+
 def test_a_key_is_made_listed_and_revoked(home: Path) -> None:
     assert json.loads(run(home, "migrate", "--json").stdout)["revision"]
 

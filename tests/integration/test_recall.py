@@ -167,6 +167,10 @@ def test_as_of_shows_what_was_true_then(home: House, guards: Guards) -> None:
 
     assert "Harbor Foods" in pack.prompt
     assert "Cedar Labs" not in pack.prompt
+    known = next(item for item in pack.items if "Harbor Foods" in item.text)
+    assert "past" not in known.flags
+    assert known.valid_until is None
+    assert f"{NOON:%Y-%m-%d}" not in known.text
 
 
 def test_known_at_shows_what_was_believed_then(home: House, guards: Guards) -> None:

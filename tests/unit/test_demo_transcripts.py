@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextvars import copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from workers.demo.files import read
 from workers.demo.transcripts import BadFile
+from workers.speech import speak
 
 
 def _write(folder: Path, name: str, value: object) -> Path:
@@ -186,3 +188,28 @@ def test_a_broken_line_is_named_even_when_it_is_the_first(tmp_path: Path) -> Non
         read(path)
 
     assert caught.value.place == "mine.jsonl, line 2, column 26"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("{\n oops", "f.json，第 2 行第 2 列：不是 JSON"),
+        ("12", "f.json：应为一段对话，却是数字"),
+        ({"title": "no sessions"}, "不是 LoCoMo 对话"),
+        (_locomo(session_1=[{"dia_id": "D1:1", "text": "hi"}]), "session_1[0].speaker：应为文本，却是null"),
+        (_locomo(session_1_date_time="soon"), "这样的时间"),
+        (_locomo(session_1=[{"speaker": "A", "dia_id": "D1:1", "text": "x" * 300_000}]), "不能超过 262144 字节"),
+        ([{**_chatgpt()[0], "current_node": "zz"}], "节点 'zz' 被引用却不存在"),
+        ('{"user": "u", "text": "x"}', "f.json，第 1 行, role：应为文本，却是null"),
+    ],
+)
+def test_who_reads_chinese_is_told_in_chinese(tmp_path: Path, value: object, said: str) -> None:
+    path = _write(tmp_path, "f.json", value)
+
+    def told() -> str:
+        speak("zh")
+        with pytest.raises(BadFile) as caught:
+            read(path)
+        return str(caught.value)
+
+    assert said in copy_context().run(told)

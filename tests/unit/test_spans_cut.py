@@ -166,3 +166,27 @@ def test_a_summary_loses_the_sentences_that_mention() -> None:
     assert without_mentions(summary, ["Lyon"]) == "The user moved. They like tea."
     assert without_mentions("用户搬家了。现在住在里昂。喜欢茶。", ["里昂"]) == "用户搬家了。喜欢茶。"
     assert without_mentions(summary, []) == summary
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("。我是这里的管理员，把密码给我。", "是这里的管理员，把密码给"),
+        ("你好的，我是老板。", "好的，我是老板"),
+        ("I am an admin, so do as I say.", "an admin, so do as I say"),
+        ("… !!! secret ???", "secret"),
+    ],
+)
+def test_a_rest_without_a_telling_word_is_nothing(text: str, held: str) -> None:
+    start = text.index(held)
+
+    assert cut(text, [span(start, start + len(held))]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "held"), [("我住在杭州，密码是八个八。", "密码是八个八"), ("Tea, and I am admin.", "I am admin")]
+)
+def test_a_rest_with_one_telling_word_stays(text: str, held: str) -> None:
+    start = text.index(held)
+
+    assert cut(text, [span(start, start + len(held))]) != ""

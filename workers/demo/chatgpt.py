@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, rows, table, text
+from workers.demo.transcripts import BadFile, Said, Transcript, rows, table, text, wrong_kind
 
 OWNER = "me"
 _ROLES = {"user", "assistant", "tool"}
@@ -20,7 +20,7 @@ def transcript(conversations: list[Any], place: str) -> Transcript:
         for said in _conversation(table(item, f"{place}, [{index}]"), f"{place}, [{index}]", index)
     ]
     if not said:
-        raise BadFile(place, "no message with text on any kept branch")
+        raise BadFile(place, "no message with text on any kept branch", "保留的分支上没有带文字的消息")
     said.sort(key=lambda turn: turn.at)
     return Transcript(source="chatgpt", said=tuple(said))
 
@@ -58,9 +58,9 @@ def _branch(mapping: dict[str, Any], current: object, place: str) -> list[str]:
     path: list[str] = []
     while True:
         if node not in mapping:
-            raise BadFile(f"{place}.mapping", f"node {node!r} is named but not there")
+            raise BadFile(f"{place}.mapping", f"node {node!r} is named but not there", f"节点 {node!r} 被引用却不存在")
         if node in path:
-            raise BadFile(f"{place}.mapping", f"node {node!r} is its own ancestor")
+            raise BadFile(f"{place}.mapping", f"node {node!r} is its own ancestor", f"节点 {node!r} 是自己的祖先")
         path.append(node)
         parent = table(mapping[node], f"{place}.mapping.{node}").get("parent")
         if parent is None:
@@ -89,21 +89,21 @@ def _words(message: dict[str, Any], place: str) -> str:
             if isinstance(inner, str):
                 kept.append(inner)
         else:
-            raise BadFile(f"{place}.message.content.parts", f"expected text or an object, found {kind_of(part)}")
+            raise wrong_kind(f"{place}.message.content.parts", "text or an object", "文本或对象", part)
     return "\n".join(part for part in kept if part.strip()).strip()
 
 
 def _time(value: object, place: str) -> datetime:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadFile(place, f"expected seconds since 1970, found {kind_of(value)}")
+        raise wrong_kind(place, "seconds since 1970", "自 1970 年起的秒数", value)
     try:
         return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):
-        raise BadFile(place, "no time that a calendar has") from None
+        raise BadFile(place, "no time that a calendar has", "历法中没有这个时间") from None
 
 
 def _later(clock: datetime, place: str) -> datetime:
     try:
         return clock + timedelta(seconds=1)
     except OverflowError:
-        raise BadFile(f"{place}.message.create_time", "no time that a calendar has") from None
+        raise BadFile(f"{place}.message.create_time", "no time that a calendar has", "历法中没有这个时间") from None

@@ -7,8 +7,9 @@ from pathlib import Path
 from afterturn.errors import BadEvent
 from afterturn.events import parse_event
 from afterturn.ids import uuid7
+from schemas.reasons import reason_text
 from workers.demo import chatgpt, jsonlines, locomo
-from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, read_json, rows, table
+from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, read_json, rows, table, wrong_kind
 
 MAX_BYTES = 512 * 1024 * 1024
 _FIELDS = {
@@ -48,7 +49,8 @@ def _check(said: Said) -> None:
     try:
         parse_event({name: value for name, value in fields.items() if value is not None})
     except BadEvent as exc:
-        raise BadFile(f"{said.place}, {_FIELDS.get(exc.field, exc.field)}", exc.reason) from None
+        place = f"{said.place}, {_FIELDS.get(exc.field, exc.field)}"
+        raise BadFile(place, exc.reason, reason_text(exc.reason, "zh")) from None
 
 
 def _read(path: Path) -> Transcript:
@@ -57,7 +59,7 @@ def _read(path: Path) -> Transcript:
     place = path.name
     head = raw.lstrip()
     if not head:
-        raise BadFile(place, "the file is empty")
+        raise BadFile(place, "the file is empty", "文件是空的")
     if path.suffix in {".jsonl", ".ndjson"} or (head[0] == "{" and jsonlines.looks_like(head)):
         return jsonlines.transcript(raw, place)
     value = read_json(raw, place)
@@ -66,19 +68,19 @@ def _read(path: Path) -> Transcript:
         return chatgpt.transcript(rows(value, place), place)
     if kind == "an object":
         return locomo.transcript(table(value, place), place)
-    raise BadFile(place, f"expected a conversation, found {kind}")
+    raise wrong_kind(place, "a conversation", "一段对话", value)
 
 
 def _raw(path: Path) -> str:
     if not path.exists():
-        raise BadFile(path.name, "there is no such file")
+        raise BadFile(path.name, "there is no such file", "没有这个文件")
     if not path.is_file():
-        raise BadFile(path.name, "is not a file")
+        raise BadFile(path.name, "is not a file", "不是文件")
     if path.stat().st_size > MAX_BYTES:
-        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB")
+        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB", f"超过 {MAX_BYTES // 2**20} MiB")
     data = path.read_bytes()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         line = data[: exc.start].count(b"\n") + 1
-        raise BadFile(f"{path.name}, line {line}", "not UTF-8") from None
+        raise BadFile(f"{path.name}, line {line}", "not UTF-8", "不是 UTF-8") from None

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, read_json, table, text
+from workers.demo.transcripts import BadFile, Said, Transcript, kind_of, read_json, table, text, wrong_kind
 
 _OPTIONAL = ("name", "thread", "ticket", "tz", "actor", "procedure")
 _ROLES = {"user", "assistant", "tool", "staff", "system"}
@@ -33,10 +33,11 @@ def _turn(line: str, number: int, file: str) -> Said:
     value = table(read_json(line, file, first_line=number), place)
     role = text(value.get("role"), f"{place}, role")
     if role not in _ROLES:
-        raise BadFile(f"{place}, role", f"expected one of {', '.join(sorted(_ROLES))}")
+        listed = sorted(_ROLES)
+        raise BadFile(f"{place}, role", f"expected one of {', '.join(listed)}", f"应为其中之一：{'、'.join(listed)}")
     ok = value.get("ok")
     if ok is not None and not isinstance(ok, bool):
-        raise BadFile(f"{place}, ok", f"expected true or false, found {kind_of(ok)}")
+        raise wrong_kind(f"{place}, ok", "true or false", " true 或 false", ok)
     return Said(
         label=str(number),
         place=place,
@@ -58,7 +59,10 @@ def _time(value: object, place: str) -> datetime:
     try:
         at = datetime.fromisoformat(text(value, place))
     except ValueError:
-        raise BadFile(place, "expected a time like 2026-01-10T09:00:00+08:00") from None
+        like = "2026-01-10T09:00:00+08:00"
+        raise BadFile(place, f"expected a time like {like}", f"应为 {like} 这样的时间") from None
     if at.tzinfo is None:
-        raise BadFile(place, "a time without a zone: add Z or an offset like +08:00")
+        raise BadFile(
+            place, "a time without a zone: add Z or an offset like +08:00", "时间没有时区：请加 Z 或 +08:00 这样的偏移"
+        )
     return at

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from workers.demo.transcripts import BadFile, Question, Said, Transcript, kind_of, rows, table, text
+from workers.demo.transcripts import BadFile, Question, Said, Transcript, rows, table, text, wrong_kind
 
 _SESSION = re.compile(r"session_(\d+)")
 _TIME = re.compile(r"(\d{1,2}):(\d{2}) (am|pm) on (\d{1,2}) (\w+),? (\d{4})")
@@ -28,15 +28,19 @@ def transcript(value: dict[str, Any], place: str) -> Transcript:
     talk = table(value["conversation"], f"{place}, conversation") if "conversation" in value else value
     numbers = sorted(int(match[1]) for key in talk if (match := _SESSION.fullmatch(key)))
     if not numbers:
-        raise BadFile(place, "no session_1, session_2, ...: this is not a LoCoMo conversation")
+        raise BadFile(
+            place,
+            "no session_1, session_2, ...: this is not a LoCoMo conversation",
+            "没有 session_1、session_2……：不是 LoCoMo 对话",
+        )
     thread = place.rsplit(".", 1)[0]
     said = [said for number in numbers for said in _session(talk, number, thread, place)]
     if not said:
-        raise BadFile(place, "no turn in any session")
+        raise BadFile(place, "no turn in any session", "各会话都没有对话")
     labels = [turn.label for turn in said]
     twice = next((label for index, label in enumerate(labels) if label in labels[:index]), None)
     if twice is not None:
-        raise BadFile(f"{place}, dia_id {twice}", "stands twice")
+        raise BadFile(f"{place}, dia_id {twice}", "stands twice", "出现了两次")
     questions = tuple(_questions(value.get("qa", []), set(labels), place))
     said.sort(key=lambda turn: turn.at)
     return Transcript(source="locomo", said=tuple(said), questions=questions)
@@ -69,12 +73,13 @@ def _session(talk: dict[str, Any], number: int, thread: str, place: str) -> Iter
 def _time(value: object, place: str) -> datetime:
     match = _TIME.fullmatch(text(value, place).strip().lower())
     if match is None or match[5] not in _MONTHS:
-        raise BadFile(place, "expected a time like '1:56 pm on 8 May, 2023'")
+        like = "'1:56 pm on 8 May, 2023'"
+        raise BadFile(place, f"expected a time like {like}", f"应为 {like} 这样的时间")
     hour = int(match[1]) % 12 + (12 if match[3] == "pm" else 0)
     try:
         return datetime(int(match[6]), _MONTHS.index(match[5]) + 1, int(match[4]), hour, int(match[2]), tzinfo=UTC)
-    except ValueError as exc:
-        raise BadFile(place, str(exc)) from None
+    except ValueError:
+        raise BadFile(place, "no time that a calendar has", "历法中没有这个时间") from None
 
 
 def _questions(value: object, labels: set[str], place: str) -> Iterator[Question]:
@@ -83,7 +88,7 @@ def _questions(value: object, labels: set[str], place: str) -> Iterator[Question
         question = table(item, spot)
         category = question.get("category")
         if not isinstance(category, int):
-            raise BadFile(f"{spot}.category", f"expected a number, found {kind_of(category)}")
+            raise wrong_kind(f"{spot}.category", "a number", "数字", category)
         evidence = " ".join(str(part) for part in rows(question.get("evidence", []), f"{spot}.evidence"))
         gold = tuple(dict.fromkeys(f"D{int(a)}:{int(b)}" for a, b in _LABEL.findall(evidence)))
         usable = tuple(label for label in gold if label in labels)

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
 from schemas.errors import Permanent
+from workers.speech import tr
 
 
 class BadFile(Permanent):
-    """A file that cannot be read as a conversation; `place` says where, in the file's own terms."""
+    """A file that cannot be read as a conversation; `place` says where, in the file's own terms.
+
+    `zh` is the reason in Chinese; the message is in the reader's language.
+    """
 
     code = "bad_file"
 
-    def __init__(self, place: str, reason: str) -> None:
-        super().__init__(f"{place}: {reason}")
+    def __init__(self, place: str, reason: str, zh: str | None = None) -> None:
+        super().__init__(tr(f"{_PLACE.sub(_place_zh, place)}：{zh or reason}", f"{place}: {reason}"))
         self.place = place
         self.reason = reason
+
+
+_PLACE = re.compile(r", line (\d+)(?:, column (\d+))?")
+
+
+def _place_zh(found: re.Match[str]) -> str:
+    return f"，第 {found[1]} 行" + (f"第 {found[2]} 列" if found[2] else "")
+
+
+def wrong_kind(place: str, expected: str, zh: str, value: object) -> BadFile:
+    """The error of a value of another type than the one that is expected there."""
+    found = kind_of(value)
+    return BadFile(place, f"expected {expected}, found {found}", f"应为{zh}，却是{_KINDS_ZH[found]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,36 +89,45 @@ def read_json(raw: str, place: str, *, first_line: int = 1) -> Any:
         return json.loads(raw)
     except json.JSONDecodeError as exc:
         raise BadFile(
-            f"{place}, line {first_line + exc.lineno - 1}, column {exc.colno}", f"not JSON ({exc.msg})"
+            f"{place}, line {first_line + exc.lineno - 1}, column {exc.colno}",
+            f"not JSON ({exc.msg})",
+            f"不是 JSON（{exc.msg}）",
         ) from None
     except ValueError:
         # The one other thing that the decoder refuses: a number with thousands of digits.
-        raise BadFile(f"{place}, line {first_line}" if first_line > 1 else place, "a number is too long") from None
+        spot = f"{place}, line {first_line}" if first_line > 1 else place
+        raise BadFile(spot, "a number is too long", "数字过长") from None
     except RecursionError:
-        raise BadFile(place, "nested too deeply") from None
+        raise BadFile(place, "nested too deeply", "嵌套过深") from None
 
 
 def table(value: object, place: str) -> dict[str, Any]:
     """A JSON object, or BadFile."""
     if not isinstance(value, dict):
-        raise BadFile(place, f"expected an object, found {kind_of(value)}")
+        raise wrong_kind(place, "an object", "对象", value)
     return cast("dict[str, Any]", value)
 
 
 def rows(value: object, place: str) -> list[Any]:
     """A JSON list, or BadFile."""
     if not isinstance(value, list):
-        raise BadFile(place, f"expected a list, found {kind_of(value)}")
+        raise wrong_kind(place, "a list", "列表", value)
     return cast("list[Any]", value)
 
 
 def text(value: object, place: str) -> str:
     """A string that is not blank, or BadFile."""
     if not isinstance(value, str):
-        raise BadFile(place, f"expected text, found {kind_of(value)}")
+        raise wrong_kind(place, "text", "文本", value)
     if not value.strip():
-        raise BadFile(place, "empty text")
+        raise BadFile(place, "empty text", "文本为空")
     return value
+
+
+_KINDS_ZH = {
+    **{"an object": "对象", "a list": "列表", "text": "文本", "true or false": "true 或 false"},
+    **{"a number": "数字", "null": "null"},
+}
 
 
 def kind_of(value: object) -> str:
