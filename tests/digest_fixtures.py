@@ -36,6 +36,7 @@ from tasks.index import index
 from tasks.ingest import ingest_events
 from tasks.recall import Guards, recall
 from tasks.receipts import Receipt
+from tasks.reconcile import reconcile
 from tasks.sweep import Swept, sweep
 
 Row = TypeVar("Row", bound=SQLModel)
@@ -83,7 +84,7 @@ class Shop:
     def advance(self, days: float) -> None:
         """Moves the world's clock, and runs the jobs that are due by then."""
         self.kit.db.write(lambda session: clock.advance(session, days * 86_400))
-        for job in (decay, expire, consolidate):
+        for job in (decay, expire, consolidate, reconcile):
             job(self.kit)
         self.settle()
 

@@ -16,6 +16,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from kombu import transport
 from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 from redis.exceptions import ConnectionError as Unreachable
 from redis.exceptions import OutOfMemoryError
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # kombu ships no types for these
 else:
     _QoS, _Channel, _Transport = redis.QoS, redis.Channel, redis.Transport
 
+_resolved: dict[str, Any] = vars(transport)["_transport_cache"]
 _append_unbooked: Any = virtual.QoS.append  # pyright: ignore[reportUnknownMemberType] - untyped
 
 
@@ -118,3 +120,5 @@ def install() -> None:
     """Makes every Redis connection of this process from now on one of ours. Repeat: harmless."""
     for name in ALIASES:
         TRANSPORT_ALIASES[name] = f"{__name__}:Transport"
+        # What kombu has resolved once it does not look up again.
+        _resolved.pop(name, None)

@@ -162,7 +162,7 @@ class Files:
         connection.close()
 
     def _connect(self, path: Path, *, check: bool = True) -> sqlite3.Connection:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         if path.is_file():
             return self._open(path, check=check)
         with _alone(path.parent):
@@ -265,3 +265,12 @@ def _translated(tenant_id: UUID) -> Generator[None, None, None]:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise Permanent(f"{msg}; rebuild the index", code="index_damaged") from exc
         raise
+
+
+def make_folder(folder: Path) -> None:
+    """Makes the index's folder. Repeat: harmless. Raises: StoreBusy when it cannot be: a disk that is not mounted."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        msg = f"index folder: {type(exc).__name__}"
+        raise StoreBusy(msg) from exc

@@ -16,7 +16,7 @@ import numpy as np
 from schemas.errors import BadInput, StoreBusy
 from schemas.indexing import Hit, IndexQuery, IndexRow
 from stores.embedded import packing, writing
-from stores.embedded.files import Files
+from stores.embedded.files import Files, make_folder
 from stores.embedded.parts import PartCache
 from stores.embedded.searching import search
 
@@ -40,7 +40,7 @@ class EmbeddedIndex:
 
     def open(self) -> None:
         """Checks every file. Repeat: harmless. Raises: BadSettings when one is of another embedder or layout."""
-        self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._files.folder)
         for tenant_id in self._files.tenants():
             self._files.read(tenant_id, lambda _: None, empty=None)
 

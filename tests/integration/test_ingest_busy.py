@@ -29,17 +29,14 @@ T = TypeVar("T")
 class Fading(Database):
     """Refuses the transaction that keeps the event; takes those before and after it."""
 
-    KEEPS = 3  # the batch's attempt ends, the event's begins, and then it is kept
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.number = 0
-
     def write(self, fn: Callable[[Session], T], *, give_up_seconds: float | None = None) -> T:
-        self.number += 1
-        if self.number == self.KEEPS + 1:
-            raise StoreBusy("database: away for a moment")
-        return super().write(fn, give_up_seconds=give_up_seconds)
+        def fading(session: Session) -> T:
+            found = fn(session)
+            if ledger.states(session):
+                raise StoreBusy("database: away for a moment")
+            return found
+
+        return super().write(fading, give_up_seconds=give_up_seconds)
 
 
 def _sealed(world: World) -> str:

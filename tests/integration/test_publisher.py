@@ -420,4 +420,4 @@ def test_a_publisher_that_cannot_work_is_not_made(credential: Credential, monkey
     with pytest.raises(BadSetting, match="url"):
         Publisher(credential.text(), "amqp://me:hunter2@host")
     with pytest.raises(BadSetting, match="durability"):
-        Publisher(credential.text(), "redis://x", "spool")  # pyright: ignore[reportArgumentType] - not in this version
+        Publisher(credential.text(), "redis://x", "disk")  # pyright: ignore[reportArgumentType] - not in this version
