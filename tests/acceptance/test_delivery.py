@@ -242,7 +242,7 @@ def test_the_embedded_worker_runs_every_other_task_and_digests(home: Path, agent
 
         wait_until(lambda: _states(agents_world) == {"digested": 2, "applied": 1}, seconds=SECONDS, what="the digest")
         assert inspected(home) == [
-            f"afterturn.{verb}" for verb in ("consolidate", "decay", "digest", "expire", "index")
+            f"afterturn.{verb}" for verb in ("consolidate", "decay", "digest", "expire", "index", "reconcile")
         ]
         assert registered(home, "app")["tasks"] == inspected(home)
         assert running.process.poll() is None
