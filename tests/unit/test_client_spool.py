@@ -58,9 +58,8 @@ def test_what_is_not_settled_stays_when_it_closes(spool: Spool, tmp_path: Path) 
     for path in sorted(tmp_path.glob("*.seg")):
         cipher = segment_cipher(KEY, spool._producer, int(path.stem[-8:]))  # pyright: ignore[reportPrivateUsage]
         records += [one.seq for one in read_segment(path.read_bytes(), cipher) if isinstance(one, Record)]
-    assert records[-1] == 199
-    assert set(range(121, 200)) <= set(records)
-    assert records[0] > 0
+    # Which of two segments was made first says nothing of their order: a spare one waits until it is its turn.
+    assert set(range(121, 200)) <= set(records) <= set(range(1, 200))
 
 
 def test_an_event_larger_than_a_segment_is_refused(spool: Spool) -> None:
