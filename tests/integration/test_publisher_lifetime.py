@@ -156,6 +156,25 @@ assert all(os.waitpid(child, 0)[1] == 0 for child in children)
     assert len({event["event_id"] for event in events}) == 5
 
 
+def test_sisters_forked_within_a_millisecond_are_different_producers(broker: Broker, credential: Credential) -> None:
+    """Found as one run in six: what follows the time in a producer's id was inherited, and the same in every child."""
+    script = """
+for number in range(5):
+    child = os.fork()
+    if child == 0:
+        pub.turn('u', 's', 'user', f'child {number}')
+        os._exit(0 if pub.flush(20) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+pub.turn('u', 's', 'user', 'parent')
+assert pub.flush(20)
+"""
+    done = run(script, broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    random_parts = {str(event["producer"])[15:] for event in events_in(broker, credential)}
+    assert len(random_parts) == 6
+
+
 def test_the_thread_imports_nothing_that_a_fork_would_not_wait_for(broker: Broker, credential: Credential) -> None:
     """Found as one hang in twelve: a child inherited the lock of a module that the thread was just importing."""
     script = """

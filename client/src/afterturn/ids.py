@@ -43,13 +43,14 @@ class _Clock:
 _clock = _Clock()
 
 
-def _restart() -> None:
+def restart() -> None:
+    """In a forked child: the next ids come from new randomness. Registered here, and harmless to call twice."""
     global _clock  # noqa: PLW0603 - process-wide by nature
     _clock = _Clock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_restart)
+    os.register_at_fork(after_in_child=restart)
 
 
 def uuid7_text(now_ns: int | None = None) -> str:

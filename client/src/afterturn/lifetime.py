@@ -13,6 +13,7 @@ import sys
 import weakref
 from typing import Protocol
 
+from afterturn import ids
 from afterturn.sender import import_lock
 
 _IMPORT_WAIT_SECONDS = 5.0
@@ -104,6 +105,9 @@ def _after_in_parent() -> None:
 
 
 def _after_in_child() -> None:
+    # First: handlers run in the order of their imports, and a producer named from inherited randomness would be its
+    # sister's too, when both are forked within a millisecond.
+    ids.restart()
     _after_fork(in_child=True)
 
 
