@@ -31,7 +31,7 @@ _KEY_OF_FLAG: Mapping[str, tuple[str, FactType]] = {
 }
 _REQUESTS: Mapping[str, RequestKind] = {"erase": "erase", "access": "access", "no_store": "no_store"}
 _CHILD = frozenset({"son", "daughter", "child", "kid", "baby", "儿子", "女儿", "孩子", "宝宝", "小孩", "娃"})
-_VALUE_CHARS = 200
+VALUE_CHARS = 200
 _OWN_CONFIDENCE = 0.5
 
 
@@ -272,7 +272,7 @@ def _sentence_draft(turn: TurnView, start: int, end: int, flags: Sequence[Flag])
     special = next((code.removeprefix(SPECIAL) for code in codes if code.startswith(SPECIAL)), None)
     named = next((_KEY_OF_FLAG[code] for code in codes if code in _KEY_OF_FLAG), None)
     # A secret never stands in a row of ours, not even in one that says it was refused.
-    shown = "[secret]" if "secret" in codes else text[:_VALUE_CHARS]
+    shown = "[secret]" if "secret" in codes else text[:VALUE_CHARS]
     key, type_ = named or ("other", "requirement")
     if named is None and special is not None and spec_of(special) is not None:
         key, type_ = special, "identity"

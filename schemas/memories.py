@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Index, LargeBinary, String, UniqueConstraint
+from sqlalchemy import Index, LargeBinary, String, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from schemas.columns import Json, UtcTime
+
+_PENDING = "write_status = 'pending_review'"
 
 
 class WriteStatus(StrEnum):
@@ -49,6 +51,15 @@ class Evidence(SQLModel, table=True):
     __table_args__ = (
         Index("ix_evidence_slot", "tenant_id", "slot_hash"),
         Index("ix_evidence_user", "user_ref", "write_status"),
+        Index("ix_evidence_session", "session_ref"),
+        Index(
+            "ix_evidence_pending",
+            "tenant_id",
+            "recorded_at",
+            "id",
+            postgresql_where=text(_PENDING),
+            sqlite_where=text(_PENDING),
+        ),
     )
 
     id: UUID = Field(primary_key=True)

@@ -18,6 +18,7 @@ from schemas.memories import (
     WorkingState,
 )
 from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.reviews import Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -44,11 +45,13 @@ __all__ = [
     "ProcedureVersion",
     "Reception",
     "Reservation",
+    "Review",
     "Session",
     "Span",
     "StatePatch",
     "Tenant",
     "Turn",
+    "Undo",
     "User",
     "Window",
     "WorkingState",

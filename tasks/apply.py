@@ -29,7 +29,7 @@ from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
-from stores import drafts, episodes, facts, hot, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
+from stores import drafts, episodes, hot, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
 from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
@@ -37,7 +37,7 @@ from stores.windows import Claim
 from tasks import slots, verdict
 from tasks.app import INDEX
 from tasks.base import hint
-from tasks.holding import hold
+from tasks.holding import hold, owe_touched
 from tasks.work import Judged, Work, hear
 
 logger = logging.getLogger(__name__)
@@ -217,15 +217,10 @@ def _save_moments(work: Work, episode_id: UUID) -> None:
         new_id=work.kit.new_id,
     )
     ours = {turn.event_id for turn in spoken}
-    near = turns.neighbours(session, claim.tenant_id, [*ours, *work.touched])
-    around = {other.event_id for pair in near.values() for other in pair if other is not None}
     for thread_id in shared:
         upkeep.owe(session, "moment", moments.share(session, claim.tenant_id, thread_id))
     upkeep.owe(session, "moment", moments.of_turns(session, claim.tenant_id, list(ours)))
-    upkeep.owe(session, "moment", moments.touch(session, claim.tenant_id, list((around | work.touched) - ours)))
-    touched = list(work.touched)
-    upkeep.owe(session, "episode", episodes.touch(session, claim.tenant_id, touched))
-    upkeep.owe(session, "fact", facts.touch(session, claim.tenant_id, touched))
+    owe_touched(work, ours)
 
 
 def _open_requests(work: Work) -> None:

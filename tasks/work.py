@@ -1,10 +1,11 @@
-"""One window at work: what was said in it, and what every step of `apply` is given."""
+"""What folding stands on, and one window at work: what was said in it, and what every step of `apply` is given."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 from sqlmodel import Session
@@ -15,6 +16,7 @@ from schemas.decisions import Decision, Flag, Verified
 from schemas.tables import Tenant, User
 from stores import spans, turns
 from stores.kit import Kit
+from stores.policies import Policies
 from stores.windows import Claim
 
 
@@ -34,23 +36,44 @@ def hear(session: Session, claim: Claim, *, context_turns: int) -> Heard:
     return Heard(said, [replace(turn, content=cut(turn.content, held.get(turn.event_id, ()))) for turn in before])
 
 
+class Tools(Protocol):
+    """What folding needs of a kit: no index and no model."""
+
+    @property
+    def policies(self) -> Policies:
+        """The rules' knobs."""
+        ...
+
+    @property
+    def new_id(self) -> Callable[[], UUID]:
+        """UUIDv7."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """The transaction, whose window it is, and what was said in it.
+class Ground:
+    """What slots are folded on: the transaction, the rules, the tenant and the world's time.
 
     `touched` collects turns whose held-back text changed: their moments, and those next to them, are indexed anew.
     """
 
     session: Session
+    kit: Tools
+    tenant: Tenant
+    now: datetime
+    touched: set[UUID] = field(default_factory=set[UUID])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work(Ground):
+    """The ground, whose window it is, and what was said in it."""
+
     kit: Kit
     claim: Claim
-    tenant: Tenant
     user: User
     said: Sequence[TurnView]
     context: Sequence[TurnView]
-    now: datetime
     flags: dict[UUID, tuple[Flag, ...]]
-    touched: set[UUID] = field(default_factory=set[UUID])
 
     def turn(self, event_id: UUID) -> TurnView | None:
         """The turn of this window or its context with this id."""
