@@ -90,5 +90,8 @@ def reason_words(code: str, language: str) -> str:
     if code.startswith("legal_basis_"):
         basis = code.removeprefix("legal_basis_")
         return f"法律依据：{basis}" if language == "zh" else f"legal basis: {basis}"
+    if code.startswith("rule_"):
+        rule = code.removeprefix("rule_")
+        return f"策略规则 {rule}" if language == "zh" else f"rule {rule} of the policy"
     found = REASONS.get(code)
     return code if found is None else found[1 if language == "zh" else 0]

@@ -25,7 +25,10 @@ class WriteStatus(StrEnum):
 
 
 class Draft(SQLModel, table=True):
-    """One fact draft of a window as it was answered, with what became of it."""
+    """One fact draft of a window as it was answered, with what became of it, by which policy and from what.
+
+    `inputs` hold what the decision read, no text of a user. `evidence_id` is the evidence that it became.
+    """
 
     __tablename__ = "drafts"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (UniqueConstraint("window_id", "ordinal"),)
@@ -38,6 +41,9 @@ class Draft(SQLModel, table=True):
     content: bytes = Field(sa_type=LargeBinary)
     decision: str
     reason_codes: list[str] = Field(default_factory=list[str], sa_type=Json)
+    policy_version: str | None = None
+    inputs: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    evidence_id: UUID | None = Field(default=None, index=True)
     recorded_at: datetime = Field(sa_type=UtcTime)
 
 

@@ -1,4 +1,4 @@
-"""Tables: what people said of evidence, and what they took back as a whole. Rows are only ever added."""
+"""Tables: what people said of evidence, what they took back as a whole, and policies. Rows are only ever added."""
 
 from __future__ import annotations
 
@@ -75,3 +75,17 @@ class Undo(SQLModel, table=True):
     reviewer: str | None = None
     reason: bytes | None = Field(default=None, sa_type=LargeBinary)
     decided_at: datetime = Field(sa_type=UtcTime)
+
+
+class Policy(SQLModel, table=True):
+    """Append-only: the file under which a tenant's statements are judged from `set_at` on; none: the shipped rules."""
+
+    __tablename__ = "policies"  # pyright: ignore[reportAssignmentType]
+    __table_args__ = (Index("ix_policies_tenant", "tenant_id", "set_at", "id"),)
+
+    id: UUID = Field(primary_key=True)
+    tenant_id: UUID
+    version: str
+    content: bytes | None = Field(default=None, sa_type=LargeBinary)
+    actor: str
+    set_at: datetime = Field(sa_type=UtcTime)

@@ -18,7 +18,7 @@ from schemas.memories import (
     WorkingState,
 )
 from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
-from schemas.reviews import Review, Undo
+from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -40,6 +40,7 @@ __all__ = [
     "Observation",
     "Operation",
     "OutboxRow",
+    "Policy",
     "Procedure",
     "ProcedureOutcome",
     "ProcedureVersion",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
+from memory.gate import RULE
 from memory.guard import flags as guard_flags
 from memory.spans import HELD_STATES, RESTORED_BY_PAST, echoes, evidence_states, held_back
 from memory.turns import TurnView
@@ -16,6 +17,9 @@ from tasks.work import Ground, Judged, Work
 #: Whose sentences are searched for echoes of a held-back value. The user's own words are judged by their own evidence.
 _ECHOING = frozenset({"assistant", "tool", "system"})
 
+#: Reasons of a policy that keeps nothing.
+_UNWANTED = ("policy_drop", RULE)
+
 
 def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tuple[str, ...]:
     """Brings the spans up to the state of the evidence; answers the values that no text may ever tell again.
@@ -25,7 +29,7 @@ def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tupl
     Superseded values are not answered: a question about the past restores them, so they are cut at reading.
     """
     told = settle(work, folded, work.claim.user_ref, work.said)
-    refused = [one for one in judged if one.decision.write_status == "rejected"]
+    refused = [one for one in judged if one.decision.write_status == "rejected" or _is_unwanted(one)]
     _hold_flagged(work, folded, refused)
     return tuple(dict.fromkeys([*told, *(one.verified.value for one in refused)]))
 
@@ -83,7 +87,9 @@ def _hold_flagged(work: Work, folded: Sequence[Folded], refused: Sequence[Judged
     held = held_back(here, work.flags)
     flagged = [span for spans_of in held.values() for span in spans_of if span.evidence_id is None]
     for one in refused:
-        reason = one.decision.reason_codes[0]
+        reason, stated = one.decision.reason_codes[0], one.verified
+        if _is_unwanted(one):
+            flagged.append(HeldSpan(stated.event_id, stated.quote_start, stated.quote_end, reason))
         flagged += [
             HeldSpan(turn.event_id, start, end, reason)
             for turn in work.said
@@ -92,6 +98,11 @@ def _hold_flagged(work: Work, folded: Sequence[Folded], refused: Sequence[Judged
         ]
     claim = work.claim
     work.touched.update(spans.hold(work.session, claim.tenant_id, claim.user_ref, flagged))
+
+
+def _is_unwanted(one: Judged) -> bool:
+    """Whether the tenant's policy keeps nothing of this, so that no text may tell it either."""
+    return one.decision.write_status == "dropped" and one.decision.reason_codes[0].startswith(_UNWANTED)
 
 
 def _echoes(

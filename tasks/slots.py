@@ -105,6 +105,16 @@ def _slot(work: Work, one: Verified) -> Slot:
     )
 
 
+def evidence_id(work: Work, one: Verified) -> UUID:
+    """The id of the evidence that a statement becomes."""
+    return _evidence_id(work, _slot(work, one), one)
+
+
+def _evidence_id(work: Work, slot: Slot, one: Verified) -> UUID:
+    # The same statement in the same slot is one row, however often its window is applied.
+    return uuid5(one.event_id, f"{work.claim.window_id}:{slot.hash}:{one.op}:{one.quote_start}")
+
+
 def _scope_key(work: Work, one: Verified) -> str:
     if one.scope_key is not None:
         return one.scope_key
@@ -134,8 +144,7 @@ def _kept(work: Ground, slot: Slot, item: FactVersion) -> Kept:
 def _evidence(work: Work, slot: Slot, judged: Judged) -> Evidence:
     one, decision = judged.verified, judged.decision
     return Evidence(
-        # The same statement in the same slot is one row, however often its window is applied.
-        id=uuid5(one.event_id, f"{work.claim.window_id}:{slot.hash}:{one.op}:{one.quote_start}"),
+        id=_evidence_id(work, slot, one),
         tenant_id=slot.tenant_id,
         user_ref=slot.user_ref,
         user_as_said=work.user.user_id,

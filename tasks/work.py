@@ -10,6 +10,8 @@ from uuid import UUID
 
 from sqlmodel import Session
 
+from memory.gate import NOTHING_YET, Counts
+from memory.policy import GatePolicy
 from memory.spans import cut
 from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, Verified
@@ -74,6 +76,7 @@ class Work(Ground):
     said: Sequence[TurnView]
     context: Sequence[TurnView]
     flags: dict[UUID, tuple[Flag, ...]]
+    gate: GatePolicy
 
     def turn(self, event_id: UUID) -> TurnView | None:
         """The turn of this window or its context with this id."""
@@ -82,7 +85,8 @@ class Work(Ground):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A statement with its evidence, and what the gate says of it."""
+    """A statement with its evidence, what the gate says of it, and what the quotas had counted then."""
 
     verified: Verified
     decision: Decision
+    counts: Counts = NOTHING_YET

@@ -6,6 +6,7 @@ import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from api.app import create_app
 from delivery_fixtures import turn
 from digest_fixtures import Shop, new_shop
+from schemas.tables import Draft
 from stores import tenancy
 from workers.cli import build
 from workers.speech import Language, speak
@@ -50,7 +52,8 @@ def command(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(*words: str, language: Language = "en", given: str | None = None) -> tuple[int, str]:
         speak(language)
-        ended = CliRunner().invoke(build(), [*words, "--tenant", "acme"], input=given)
+        tenant = () if words[:2] == ("policy", "check") else ("--tenant", "acme")
+        ended = CliRunner().invoke(build(), [*words, *tenant], input=given)
         if ended.exception is not None and not isinstance(ended.exception, SystemExit):
             raise ended.exception
         return ended.exit_code, ended.stdout
@@ -124,3 +127,38 @@ def test_by_command_line(shop: Shop, command: Any) -> None:
     assert command("review", "list", "--json")[1].strip() == "[]"
     assert "Ines (cli:" in command("review", "log")[1]
     assert shop.facts(key="role") == ["+guest"]
+
+
+def test_a_tenants_own_policy_judges_from_then_on(shop: Shop, command: Any) -> None:
+    claims(shop, "I like rye bread. I work at Harbor Foods.")
+    assert json.loads(command("policy", "show", "--json")[1])["is_shipped"]
+    wrong = command("policy", "set", "-", language="zh", given="afterturn_policy: 1\nquotas: {per_session: many}\n")
+    assert (wrong[0], wrong[1].strip()) == (1, "-:2: quotas.per_session: 必须是整数")
+
+    given = """afterturn_policy: 1
+name: shop
+rules:
+- {id: no-likes, when: {key: likes}, then: drop}
+- {id: employers, when: {key: company}, then: review}
+- {id: none-of-these, when: {kind: episode}, then: drop}
+"""
+    version = command("policy", "check", "-", given=given)[1].split()[-1]
+    assert version in command("policy", "set", "-", given=given)[1]
+    shop.say(turn("I like barley bread. I work at Cedar Labs.", 60, session_id="s9"))
+    shop.settle()
+
+    assert shop.facts() == ["+Harbor Foods", "+rye bread"]
+    assert len(shop.episodes()) == 1
+    judged = {row.decision: row for row in shop.rows(Draft, Draft.policy_version == version)}
+    assert judged["dropped"].reason_codes == ["rule_no-likes"]
+    assert judged["pending_review"].inputs is not None
+    assert judged["pending_review"].inputs["sensitivity"] == "personal"
+    waits = json.loads(command("review", "list", "--json")[1])
+    assert [(one["policy_version"], one["reasons"]) for one in waits] == [(version, ["rule employers of the policy"])]
+    assert judged["pending_review"].evidence_id == UUID(waits[0]["id"])
+    assert "barley" not in shop.ask("What bread does the user like?").prompt
+
+    command("policy", "set", "--shipped")
+    claims(shop, "I like oat bread.")
+    assert "+oat bread" in shop.facts()
+    assert len(json.loads(command("policy", "show", "--history", "--json")[1])) == 2
