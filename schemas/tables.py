@@ -18,6 +18,7 @@ from schemas.memories import (
     WorkingState,
 )
 from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -39,16 +40,19 @@ __all__ = [
     "Observation",
     "Operation",
     "OutboxRow",
+    "Policy",
     "Procedure",
     "ProcedureOutcome",
     "ProcedureVersion",
     "Reception",
     "Reservation",
+    "Review",
     "Session",
     "Span",
     "StatePatch",
     "Tenant",
     "Turn",
+    "Undo",
     "User",
     "Window",
     "WorkingState",
