@@ -3,6 +3,7 @@
 from sqlmodel import SQLModel
 
 from schemas.delivery import DeadLetter, LedgerEntry, Observation, Reception, Session, Turn, Window
+from schemas.knowledge import KnowledgeVersion, Triple
 from schemas.memories import (
     Draft,
     Episode,
@@ -34,6 +35,7 @@ __all__ = [
     "IndexState",
     "Job",
     "Key",
+    "KnowledgeVersion",
     "LedgerEntry",
     "Moment",
     "Observation",
@@ -48,6 +50,7 @@ __all__ = [
     "Span",
     "StatePatch",
     "Tenant",
+    "Triple",
     "Turn",
     "User",
     "Window",
