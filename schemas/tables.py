@@ -3,6 +3,7 @@
 from sqlmodel import SQLModel
 
 from schemas.delivery import DeadLetter, LedgerEntry, Observation, Reception, Session, Turn, Window
+from schemas.knowledge import KnowledgeVersion, Triple
 from schemas.memories import (
     Draft,
     Episode,
@@ -35,6 +36,7 @@ __all__ = [
     "IndexState",
     "Job",
     "Key",
+    "KnowledgeVersion",
     "LedgerEntry",
     "Moment",
     "Observation",
@@ -51,6 +53,7 @@ __all__ = [
     "Span",
     "StatePatch",
     "Tenant",
+    "Triple",
     "Turn",
     "Undo",
     "User",

@@ -24,14 +24,32 @@ from workers.commands import (
     doctor,
     evaluate,
     keys,
+    knowledge,
     policy,
     reindex,
     review,
     run,
+    why,
 )
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, review, policy, keys, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (
+    run,
+    demo,
+    evaluate,
+    agent,
+    why,
+    knowledge,
+    review,
+    policy,
+    keys,
+    dead,
+    doctor,
+    audit,
+    reindex,
+    chaos,
+    alone,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
