@@ -23,6 +23,7 @@ from workers.commands import (
     demo,
     doctor,
     evaluate,
+    explain,
     keys,
     policy,
     reindex,
@@ -31,7 +32,7 @@ from workers.commands import (
 )
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, review, policy, keys, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (run, demo, evaluate, agent, explain, review, policy, keys, dead, doctor, audit, reindex, chaos, alone)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
