@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 
 from schemas.delivery import EventState
 from schemas.tables import LedgerEntry, Reception, Turn
-from stores.rows import insert_new
+from stores.rows import among, insert_new
 from stores.sql import upsert
 
 _IDS_PER_QUERY = 500
@@ -78,7 +78,8 @@ def look_up(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dic
     found: dict[UUID, Known] = {}
     for start in range(0, len(event_ids), _IDS_PER_QUERY):
         query = select(LedgerEntry.event_id, LedgerEntry.content_hash, LedgerEntry.state, LedgerEntry.reason).where(
-            LedgerEntry.tenant_id == tenant_id, col(LedgerEntry.event_id).in_(event_ids[start : start + _IDS_PER_QUERY])
+            LedgerEntry.tenant_id == tenant_id,
+            among(session, LedgerEntry.event_id, event_ids[start : start + _IDS_PER_QUERY]),
         )
         found.update({row[0]: Known(row[1], row[2], row[3]) for row in session.exec(query)})
     return found

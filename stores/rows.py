@@ -8,11 +8,12 @@ value becomes in the database is still the column type's word.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Dialect, Table
+from sqlalchemy import ColumnElement, Dialect, Table, any_, bindparam
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 from sqlmodel import Session, SQLModel
 
@@ -59,6 +60,14 @@ def update_known(session: Session, model: type[SQLModel], rows: Sequence[Row]) -
         f"UPDATE {table.name} SET {changes} {source} WHERE {table.name}.{key} = {own}",  # noqa: S608 - names of ours
         list(zip(*values, strict=True)) if is_sqlite else tuple(values),
     )
+
+
+def among(session: Session, column: Any, values: Collection[Any]) -> ColumnElement[bool]:
+    """That the column has one of these values. PostgreSQL gets one array: a list of any length is one statement."""
+    target = cast("ColumnElement[Any]", column)
+    if session.get_bind().dialect.name == "sqlite":
+        return target.in_(values)
+    return target == any_(bindparam(None, list(values), type_=ARRAY(target.type)))
 
 
 class _Insertion:

@@ -17,7 +17,7 @@ from memory.windows import WindowPolicy, due_at
 from schemas.envelopes import enclose
 from schemas.tables import Session as SessionRow
 from schemas.tables import Tenant
-from stores.rows import insert_new, update_known
+from stores.rows import among, insert_new, update_known
 from stores.tenancy import KeyInfo, hash_of
 
 _ROWS = cast("Table", cast("Any", SessionRow).__table__)
@@ -120,7 +120,8 @@ def _change_known(session: Session, by_ref: Mapping[UUID, Arrivals], policy: Win
     """Locks the sessions that are there, in id order, and adds to them; answers which those are."""
     if not by_ref:
         return set()
-    query = select_columns(*_ADDED_TO).where(_ROWS.c.id.in_(list(by_ref))).order_by(_ROWS.c.id).with_for_update()
+    known = among(session, _ROWS.c.id, by_ref)
+    query = select_columns(*_ADDED_TO).where(known).order_by(_ROWS.c.id).with_for_update()
     rows = cast("Iterable[_Counted]", session.connection().execute(query).all())
     changes = {row.id: {"id": row.id, **_added(row, by_ref[row.id], policy)} for row in rows}
     update_known(session, SessionRow, list(changes.values()))

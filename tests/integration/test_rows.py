@@ -60,7 +60,7 @@ def _turn(number: int, **changes: Any) -> dict[str, Any]:
         "content": b"\0said",
         "language": "en",
         "token_count": number,
-        "flags": [],
+        "flags": list[str](),
     }
     return row | changes
 
