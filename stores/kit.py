@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
 from afterturn.ids import uuid7
@@ -15,7 +15,7 @@ from llm.config import EmbedConfig, ModelConfig
 from llm.face import Embedder, Model
 from llm.open import open_embedder, open_model
 from schemas.errors import StoreBusy
-from stores.clock import offset_seconds
+from stores.clock import world_now
 from stores.embedded import EmbeddedIndex
 from stores.guarded import GuardedModel
 from stores.hot import HotCache
@@ -44,7 +44,7 @@ class Kit:
     def world_now(self) -> datetime:
         """The world's time: the real clock plus what eval or demo moved it by. Decay, expiry and `as_of` use it."""
         with self.db.read() as session:
-            return self.clock() + timedelta(seconds=offset_seconds(session))
+            return world_now(session, self.clock())
 
     def close(self) -> None:
         """Releases files, connections and threads. Repeat: harmless."""
