@@ -29,10 +29,11 @@ from workers.commands import (
     reindex,
     review,
     run,
+    undo,
 )
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, explain, review, policy, keys, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (run, demo, evaluate, agent, explain, review, undo, policy, keys, dead, doctor, audit, reindex, chaos, alone)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
