@@ -30,6 +30,7 @@ from workers.commands import (
     reindex,
     review,
     run,
+    undo,
     why,
 )
 from workers.speech import Language, speak, tell, tr
@@ -43,6 +44,7 @@ COMMANDS = (
     explain,
     knowledge,
     review,
+    undo,
     policy,
     keys,
     dead,
