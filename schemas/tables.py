@@ -3,6 +3,7 @@
 from sqlmodel import SQLModel
 
 from schemas.delivery import DeadLetter, LedgerEntry, Observation, Reception, Session, Turn, Window
+from schemas.knowledge import KnowledgeVersion, Triple
 from schemas.memories import (
     Draft,
     Episode,
@@ -18,6 +19,7 @@ from schemas.memories import (
     WorkingState,
 )
 from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -34,21 +36,26 @@ __all__ = [
     "IndexState",
     "Job",
     "Key",
+    "KnowledgeVersion",
     "LedgerEntry",
     "Moment",
     "Observation",
     "Operation",
     "OutboxRow",
+    "Policy",
     "Procedure",
     "ProcedureOutcome",
     "ProcedureVersion",
     "Reception",
     "Reservation",
+    "Review",
     "Session",
     "Span",
     "StatePatch",
     "Tenant",
+    "Triple",
     "Turn",
+    "Undo",
     "User",
     "Window",
     "WorkingState",
