@@ -26,7 +26,7 @@ from workers import broker
 
 POISON = "I moved to Poisontown yesterday."
 # A lone process starts anew each time; on a busy machine that takes seconds.
-SECONDS = 60.0
+SECONDS = 180.0
 QUICK = {"workers_sweep_seconds": "0.5", "window_idle_seconds": "0"}
 
 pytestmark = pytest.mark.timeout(400)
