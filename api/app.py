@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import dead, events, health, memories, operations, problems, recall, why
+from api import dead, events, health, memories, operations, problems, recall, spend, why
 from api.limits import BodyLimit
 from api.state import Held, close, warm
 from stores.kit import Kit
@@ -53,15 +53,7 @@ def create_app(kit: Kit | None = None) -> FastAPI:
     app.state.held = Held(kit=kit)
     app.add_middleware(BodyLimit, max_bytes=settings.api.max_body_bytes)
     problems.install(app)
-    for router in (
-        events.router,
-        dead.router,
-        recall.router,
-        why.router,
-        memories.router,
-        operations.router,
-        health.router,
-    ):
-        app.include_router(router)
+    for module in (events, dead, recall, why, memories, operations, spend, health):
+        app.include_router(module.router)
     problems.describe(app)
     return app

@@ -18,7 +18,7 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation, Spending
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -48,6 +48,7 @@ __all__ = [
     "Reservation",
     "Session",
     "Span",
+    "Spending",
     "StatePatch",
     "Tenant",
     "Triple",

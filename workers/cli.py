@@ -27,11 +27,12 @@ from workers.commands import (
     knowledge,
     reindex,
     run,
+    spend,
     why,
 )
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, why, keys, knowledge, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (run, demo, evaluate, agent, why, spend, keys, knowledge, dead, doctor, audit, reindex, chaos, alone)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
