@@ -19,6 +19,7 @@ from schemas.memories import (
     WorkingState,
 )
 from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation, Spending
+from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -41,11 +42,13 @@ __all__ = [
     "Observation",
     "Operation",
     "OutboxRow",
+    "Policy",
     "Procedure",
     "ProcedureOutcome",
     "ProcedureVersion",
     "Reception",
     "Reservation",
+    "Review",
     "Session",
     "Span",
     "Spending",
@@ -53,6 +56,7 @@ __all__ = [
     "Tenant",
     "Triple",
     "Turn",
+    "Undo",
     "User",
     "Window",
     "WorkingState",

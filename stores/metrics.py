@@ -33,6 +33,7 @@ TASK_DURATION = Histogram(
 )
 TASK_RETRIES = Counter("afterturn_task_retries_total", "Attempts put off until later.", ["task"])
 CONFLICTS = Counter("afterturn_conflicts_total", "Decisions on a slot with a value.", ["decision"])
+REVIEWS = Counter("afterturn_reviews_total", "Statements that a person, or their user, decided on.", ["verdict"])
 
 # What it costs: read from SQL, since the workers that spend it cannot be scraped
 LLM_CALLS = Gauge(

@@ -82,6 +82,22 @@ class EmbedSettings(Area):
         return self.base_url is None and self.api_key is None
 
 
+class WeaviateSettings(Area):
+    """The Weaviate server, where `AFTERTURN_INDEX` is weaviate. One tenant of it for each organisation.
+
+    `grpc` is host:port; without it the host of `url`, at port 50051, or 443 behind https. `alias` names the
+    installation: two with one server need two. `replicas` is on how many of its nodes a row stands.
+    Units: timeout_seconds bounds one write or listing; a search is bounded by its recall.
+    """
+
+    url: str = Field(default="http://127.0.0.1:8080", pattern=r"^https?://[^/?#@\s]+/?$")
+    grpc: str | None = Field(default=None, pattern=r"^[^/?#@\s]+:\d+$")
+    api_key: SecretStr | None = None
+    alias: str = Field(default="Afterturn", pattern=r"^[A-Z][A-Za-z0-9]{0,63}$")
+    replicas: Annotated[int, Field(ge=1, le=99)] = 1
+    timeout_seconds: Seconds = 30
+
+
 class WindowSettings(Area):
     """When a session's turns are due, and how often digestion tries.
 

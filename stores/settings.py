@@ -27,6 +27,7 @@ from stores.setting_areas import (
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
+    WeaviateSettings,
     WindowSettings,
     WorkerSettings,
 )
@@ -81,9 +82,11 @@ class Settings(BaseSettings):
     url: str = "http://127.0.0.1:8710"
     broker_url: str = Field(default_factory=_broker_url, repr=False)
     database_url: str = Field(default_factory=_database_url, repr=False)
+    index: Literal["embedded", "weaviate"] = "embedded"
     lang: Literal["zh", "en"] | None = None
     llm: LlmSettings = LlmSettings()
     embed: EmbedSettings = EmbedSettings()
+    weaviate: WeaviateSettings = WeaviateSettings()
     window: WindowSettings = WindowSettings()
     ingest: IngestSettings = IngestSettings()
     recall: RecallSettings = RecallSettings()

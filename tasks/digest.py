@@ -67,6 +67,7 @@ def _claim(kit: Kit, *, with_suspects: bool) -> Claim | None:
         lease_seconds=kit.policies.windows.lease_seconds,
         with_suspects=with_suspects,
         answered_only=is_open,
+        max_crashes=kit.policies.windows.max_crashes,
     )
 
 

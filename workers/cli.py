@@ -23,16 +23,37 @@ from workers.commands import (
     demo,
     doctor,
     evaluate,
+    explain,
     keys,
     knowledge,
+    policy,
     reindex,
+    review,
     run,
     spend,
     why,
 )
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, why, spend, keys, knowledge, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (
+    run,
+    demo,
+    evaluate,
+    agent,
+    why,
+    explain,
+    knowledge,
+    review,
+    policy,
+    keys,
+    spend,
+    dead,
+    doctor,
+    audit,
+    reindex,
+    chaos,
+    alone,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -163,9 +163,7 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
     label = _MY.match(whole.text) or _LABEL.match(whole.text)
     if label and not label.groupdict().get("not"):
         yield from _labelled(clause, label["key"].lower(), whole.tail(label.end()))
-    elif (
-        label is None and (match := _SPEAKING.match(whole.text)) and _GREETED.fullmatch(text[: clause.start])
-    ):
+    elif label is None and (match := _SPEAKING.match(whole.text)) and _GREETED.fullmatch(text[: clause.start]):
         if found := values.person(whole.tail(match.end()), sure=False):
             yield stated(clause, "name", found, "+", subject=USER)
     elif label is None and (match := _CALL_ME.match(whole.text)) and not _CALL_TIMES.match(whole.text[match.end() :]):

@@ -8,7 +8,7 @@ from alembic import op
 from schemas.columns import UtcTime
 
 revision = "0007"
-down_revision = "0004"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 
