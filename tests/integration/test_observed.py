@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from stores import jobs
 from stores.kit import Kit, open_kit
 from stores.metrics import READINGS
 from stores.settings import load_settings
-from stores.sql import upgrade
+from stores.sql import Database, upgrade
 from tasks.app import PREFIX, SWEEP
 
 
@@ -39,7 +40,7 @@ def told(kit: Kit) -> dict[str, float]:
 
 
 def test_depth_and_age_of_a_queue_come_from_the_broker(kit: Kit, broker_url: str) -> None:
-    client: Any = redis.Redis.from_url(kit.settings.redis_url)
+    client: Any = redis.Redis.from_url(kit.settings.redis_url)  # pyright: ignore[reportUnknownMemberType]
     now = int(time.time())
     for age in (300, 20):  # pushed on the left, taken from the right
         client.lpush(f"{PREFIX}ingest", wrap("blob", uuid7_text(), uuid7_text(), now - age))
@@ -54,7 +55,7 @@ def test_depth_and_age_of_a_queue_come_from_the_broker(kit: Kit, broker_url: str
 
 
 def test_a_message_that_does_not_say_when_it_was_sent_gives_no_age(kit: Kit, broker_url: str) -> None:
-    client: Any = redis.Redis.from_url(kit.settings.redis_url)
+    client: Any = redis.Redis.from_url(kit.settings.redis_url)  # pyright: ignore[reportUnknownMemberType]
     client.lpush(f"{PREFIX}ingest", wrap("blob", uuid7_text(), uuid7_text()))
 
     found = told(kit)
@@ -77,7 +78,7 @@ def test_jobs_are_told_with_their_interval(kit: Kit) -> None:
 def test_a_store_that_is_away_tells_nothing_old(kit: Kit, home: Path) -> None:
     told(kit)
     away = load_settings(home=home, broker_url=f"redis://127.0.0.1:{free_port()}/0")
-    gone = Kit(**{**vars(kit), "settings": away, "db": type(kit.db)("postgresql+psycopg://nobody@127.0.0.1:9/none")})
+    gone = replace(kit, settings=away, db=Database("postgresql+psycopg://nobody@127.0.0.1:9/none"))
 
     found = told(gone)
 
