@@ -106,6 +106,23 @@ class Reservation(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UtcTime)
 
 
+class Spending(SQLModel, table=True):
+    """What a tenant's windows cost on one day (UTC), by stage and model: of all calls, applied or not."""
+
+    __tablename__ = "spendings"  # pyright: ignore[reportAssignmentType]
+
+    tenant_id: UUID = Field(primary_key=True)
+    day: date = Field(primary_key=True)
+    stage: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
+
+
 class Circuit(SQLModel, table=True):
     """A service that every worker asks, and whether it may be asked now. Closed while `failures` is below the limit."""
 

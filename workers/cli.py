@@ -30,6 +30,7 @@ from workers.commands import (
     reindex,
     review,
     run,
+    spend,
     undo,
     why,
 )
@@ -47,6 +48,7 @@ COMMANDS = (
     undo,
     policy,
     keys,
+    spend,
     dead,
     doctor,
     audit,
