@@ -27,13 +27,17 @@ from workers.commands import (
     keys,
     policy,
     reindex,
+    requests,
     review,
     run,
     undo,
 )
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, explain, review, undo, policy, keys, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (
+    *(run, demo, evaluate, agent, explain, review, undo, policy, requests),
+    *(keys, dead, doctor, audit, reindex, chaos, alone),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -218,3 +219,30 @@ def test_a_session_goes_and_comes_back_by_both_doors(shop: Shop, http: TestClien
     assert shop.facts() == ["+oat milk"]
     plain = {"Authorization": f"Bearer {credential(shop, 'recall', 'admin')}"}
     assert http.post("/v1/undos", json=order, headers=plain).status_code == 403
+
+
+def test_privacy_requests_are_listed_and_answered(shop: Shop, http: TestClient, command: Any) -> None:
+    http.headers["Authorization"] = f"Bearer {credential(shop, 'erase')}"
+    claims(shop, "Delete everything you know about me.")
+    shop.say(turn("你都记了我什么？", 0, session_id="s2", at=datetime.now(UTC)))
+    shop.settle()
+
+    page = http.get("/v1/requests").json()["items"]
+    assert {(one["kind"], one["user_id"], one["is_overdue"]) for one in page} == {
+        ("erase", "u1", True),
+        ("access", "u1", False),
+    }
+    late = command("requests", language="zh")
+    assert (late[0], late[1].count("期限 20"), late[1].count("已逾期")) == (1, 2, 1)
+    first, second = (one["id"] for one in page)
+    refused = http.post(f"/v1/requests/{first}/answer", json={"state": "refused"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "note")
+    answered = http.post(f"/v1/requests/{first}/answer", json={"state": "done", "note": "sent", "reviewer": "Ines"})
+    assert (answered.json()["state"], answered.json()["answered_by"][:5]) == ("done", "Ines ")
+    assert http.post(f"/v1/requests/{first}/answer", json={"state": "done"}).status_code == 409
+
+    assert command("requests", "--done", second, "--note", "told")[0] == 0
+    assert json.loads(command("requests", "--json")[1]) == []
+    assert {one["state"] for one in json.loads(command("requests", "--all", "--json")[1])} == {"done"}
+    plain = {"Authorization": f"Bearer {credential(shop, 'recall', 'review')}"}
+    assert http.get("/v1/requests", headers=plain).status_code == 403
