@@ -25,18 +25,38 @@ from workers.commands import (
     evaluate,
     explain,
     keys,
+    knowledge,
     policy,
     reindex,
     requests,
     review,
     run,
+    spend,
     undo,
+    why,
 )
 from workers.speech import Language, speak, tell, tr
 
 COMMANDS = (
-    *(run, demo, evaluate, agent, explain, review, undo, policy, requests),
-    *(keys, dead, doctor, audit, reindex, chaos, alone),
+    run,
+    demo,
+    evaluate,
+    agent,
+    why,
+    explain,
+    knowledge,
+    review,
+    undo,
+    policy,
+    requests,
+    keys,
+    spend,
+    dead,
+    doctor,
+    audit,
+    reindex,
+    chaos,
+    alone,
 )
 
 
