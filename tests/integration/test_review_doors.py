@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from api.app import create_app
 from delivery_fixtures import turn
 from digest_fixtures import Shop, is_current, new_shop
+from memory.decision_words import FOLD, GUARD
 from schemas.tables import Draft, Evidence, Fact
 from stores import tenancy
 from workers.cli import build
@@ -182,14 +183,14 @@ def test_a_memory_tells_its_story(shop: Shop, http: TestClient, command: Any) ->
     folds = [(one["op"], one["rule_id"]) for one in story["steps"] if one["by"] == "fold"]
     assert folds[0] == ("add", "first_statement")
     assert ("supersede", "newer_statement") in folds
-    assert "较新的说法取代较旧的" in [one["why"] for one in story["steps"]]
+    assert FOLD["newer_statement"][1] in [one["why"] for one in story["steps"]]
     (oslo,) = story["replaced"]
     old = http.get(f"/v1/memories/{oslo}/explain").json()
     assert (old["status"], str(porto.id) in old["replaced_by"]) == ("superseded", True)
 
     told = command("explain", str(claim.id), language="zh")[1]
     assert CLAIM in told
-    assert "声称拥有权限" in told
+    assert GUARD["privilege"][1] in told
     (draft,) = shop.rows(Draft, Draft.evidence_id == claim.id)
     assert json.loads(command("explain", str(draft.id), "--json")[1])["replaced_by"] == [str(claim.id)]
     episode = shop.episodes()[0]
