@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import dead, events, health, memories, operations, problems, recall
+from api import dead, events, health, memories, operations, problems, recall, reviews, spend, undos, why
 from api.limits import BodyLimit
 from api.state import Held, close, warm
 from stores.kit import Kit
@@ -21,6 +21,7 @@ _TAGS = [
     {"name": "dead letters", "description": "What could not be processed: look, try again, or drop. Right: admin."},
     {"name": "recall", "description": "What matters for the next turn, under a token budget."},
     {"name": "memories", "description": "What is remembered, where it comes from, how it changed."},
+    {"name": "reviews", "description": "Statements that wait for a person, and what was decided. Right: review."},
     {"name": "operations", "description": "Long work that was asked for."},
     {"name": "probes", "description": "For orchestrators and Prometheus. No key."},
 ]
@@ -53,7 +54,18 @@ def create_app(kit: Kit | None = None) -> FastAPI:
     app.state.held = Held(kit=kit)
     app.add_middleware(BodyLimit, max_bytes=settings.api.max_body_bytes)
     problems.install(app)
-    for router in (events.router, dead.router, recall.router, memories.router, operations.router, health.router):
-        app.include_router(router)
+    for part in (
+        events,
+        dead,
+        recall,
+        why,
+        memories,
+        reviews,
+        undos,
+        operations,
+        spend,
+        health,
+    ):
+        app.include_router(part.router)
     problems.describe(app)
     return app

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from schemas.tables import Evidence, Job
-from stores import budget, circuit, dead, index_states, metrics, suspects, waits
+from stores import budget, circuit, dead, index_states, metrics, spend, suspects, waits
 from stores.kit import Kit
 from tasks.app import PREFIX, QUEUES
 
@@ -31,6 +31,7 @@ def observe(kit: Kit) -> None:
         metrics.SUSPECTS.set(suspects.waiting(session))
         metrics.MODEL_OPEN.set(0 if circuit.look(session).is_closed else 1)
         _observe_budget(kit, session)
+        _observe_spend(session)
         metrics.INDEX_DRIFT.clear()
         for kind, count in index_states.drift(session).items():
             metrics.INDEX_DRIFT.labels(kind).set(count)
@@ -51,6 +52,17 @@ def _observe_budget(kit: Kit, session: Session) -> None:
     if limit:
         for tenant_id, tokens in budget.spent_today(session).items():
             metrics.BUDGET_LEFT.labels(str(tenant_id)).set(max(0.0, 1 - tokens / limit))
+
+
+def _observe_spend(session: Session) -> None:
+    for gauge in (metrics.LLM_CALLS, metrics.LLM_TOKENS, metrics.LLM_COST):
+        gauge.clear()
+    for row in spend.spent_today(session):
+        labels = (str(row.tenant_id), row.model, row.stage)
+        metrics.LLM_CALLS.labels(*labels).set(row.calls)
+        metrics.LLM_TOKENS.labels(*labels, "in").set(row.input_tokens)
+        metrics.LLM_TOKENS.labels(*labels, "out").set(row.output_tokens)
+        metrics.LLM_COST.labels(*labels).set(row.cost_usd)
 
 
 def _observe_queues(kit: Kit) -> None:

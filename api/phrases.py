@@ -54,6 +54,11 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
         "transient": "Something that can work later failed. Send the same request again.",
         "no_events": "The body must hold an event, or a list of at least one.",
         "too_many_events": "The body holds more events than one request may.",
+        "conflict": "It is not as you saw it any more. Look again, then decide.",
+        "decided_already": "Somebody decided on this before. Look at it again.",
+        "content_changed": "These are not the words that you were shown. Look at it again, then decide.",
+        "needs_user": "Only its user can let this be kept: ask them, or say that they agreed (has_user_consent).",
+        "refused_value": "The guard does not let these words into memory.",
         "internal": "This is a bug on our side. Its traceback is in the log under the request id.",
     },
     "zh": {
@@ -73,6 +78,11 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
         "transient": "暂时失败，请重新发送同一请求。",
         "no_events": "请求体必须是一个事件，或至少含一个事件的列表。",
         "too_many_events": "请求体中的事件数超过了单次请求的上限。",
+        "conflict": "内容已与您看到的不同；请重新查看后再决定。",
+        "decided_already": "此前已有人作出决定；请重新查看。",
+        "content_changed": "这不是您所看到的内容；请重新查看后再决定。",
+        "needs_user": "只有用户本人可以允许保留；请询问用户，或注明用户已同意（has_user_consent）。",
+        "refused_value": "守卫不允许记下这些内容。",
         "internal": "这是我们的错误；日志中可按请求编号找到详情。",
     },
 }

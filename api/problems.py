@@ -16,7 +16,7 @@ from starlette.responses import Response
 from afterturn.wire import Problem
 from api.phrases import DETAILS, TITLES
 from api.reasons import validation_fault
-from schemas.errors import BadInput, BadSettings, Forbidden, NotFound, ServiceError, StaleClaim, Transient
+from schemas.errors import BadInput, BadSettings, Conflict, Forbidden, NotFound, ServiceError, StaleClaim, Transient
 from schemas.reasons import reason_text
 
 MEDIA_TYPE = "application/problem+json"
@@ -27,6 +27,7 @@ _STATUS: tuple[tuple[type[ServiceError], int], ...] = (
     (BadInput, 422),
     (Forbidden, 403),
     (NotFound, 404),
+    (Conflict, 409),
     (StaleClaim, 503),
     (Transient, 503),
     (BadSettings, 500),
@@ -50,6 +51,8 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": TITLES["en"][status], **_BODY} for status in (400, 401, 403, 404, 413, 422, 503)
 }
 """The refusals of a path that takes a key, for its OpenAPI entry."""
+CONFLICTS: dict[int | str, dict[str, Any]] = {**RESPONSES, 409: {"description": TITLES["en"][409], **_BODY}}
+"""Those of a path on which two may decide at once."""
 
 
 class Unauthorized(Exception):

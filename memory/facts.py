@@ -37,13 +37,16 @@ def slot_parts(
 ) -> tuple[str, ...]:
     """The texts whose keyed hash is the slot. Equal lists are one slot; only facts of one slot retire each other.
 
-    Multi-valued and free keys are one slot per canonical value; keys by object one per object (a need without one is
-    its own object). A single-valued key has an object only when the speaker split it (weekdays here, weekends there).
+    Multi-valued and free keys are one slot per canonical value, relations one per predicate and value; keys by object
+    one per object (a need without one is its own object). A single-valued key has an object only when the speaker split
+    it (weekdays here, weekends there).
     """
     spec = spec_of(key)
     name = spec.name if spec is not None else key
     parts = (scope, scope_key, fold_text(subject), name)
     cardinality = spec.cardinality if spec is not None else "free"
+    if name == "relation" and object_text:
+        return (*parts, object_text, canonical)
     if cardinality in {"multi", "free"}:
         return (*parts, canonical)
     said = fold_text(object_text or "")

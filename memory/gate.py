@@ -7,11 +7,12 @@ What a policy does not name passes: verification has already asked for evidence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memory.codes import fold
 from memory.guard import SPECIAL
 from memory.language import language_of
+from memory.policy import DEFAULT_POLICY, PROTECTED_KEYS, STYLE_KEYS, GatePolicy, Statement
 from memory.registry import KeySpec, spec_of
 from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, RequestKind, Verified, WriteVerdict
@@ -23,7 +24,6 @@ REVIEWED_ROLES = frozenset({"user", "staff"})
 OWN = -1
 """The ordinal of a draft that no model made."""
 
-STYLE_KEYS = frozenset({"language", "contact", "timezone"})
 _KEY_OF_FLAG: Mapping[str, tuple[str, FactType]] = {
     "privilege": ("role", "identity"),
     "payment": ("payout", "identity"),
@@ -31,28 +31,22 @@ _KEY_OF_FLAG: Mapping[str, tuple[str, FactType]] = {
 }
 _REQUESTS: Mapping[str, RequestKind] = {"erase": "erase", "access": "access", "no_store": "no_store"}
 _CHILD = frozenset({"son", "daughter", "child", "kid", "baby", "儿子", "女儿", "孩子", "宝宝", "小孩", "娃"})
-_VALUE_CHARS = 200
+VALUE_CHARS = 200
 _OWN_CONFIDENCE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatePolicy:
-    """The shipped rules; a tenant's file overrides fields by name.
+class Counts:
+    """What quotas count before a statement: kept at once in its session, by its source in a day; identity changes."""
 
-    `special` says per class what happens: `confirm` (pending until the user confirms), `drop`, or `allow` (only with
-    its legal basis in `legal_basis`). `review_keys` and `review_channels` are always pending, `drop_keys` never kept.
-    Quotas count what was kept at once (auto) in this session, or changed an identity today, before this statement.
-    """
+    kept_in_session: int = 0
+    kept_from_source: int = 0
+    identity_changes_today: int = 0
 
-    version: str = "gate-1"
-    special: Mapping[str, str] = field(default_factory=dict[str, str])
-    legal_basis: Mapping[str, str] = field(default_factory=dict[str, str])
-    review_keys: frozenset[str] = frozenset()
-    drop_keys: frozenset[str] = frozenset()
-    review_channels: frozenset[str] = frozenset()
-    review_agents: frozenset[str] = frozenset()
-    max_per_session: int = 20
-    max_identity_changes_per_day: int = 3
+
+NOTHING_YET = Counts()
+RULE = "rule_"
+"""Prefix of the codes of a policy's own rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +57,32 @@ class OwnDraft:
     decision: Decision
 
 
-DEFAULT_POLICY = GatePolicy()
-
-
 def decide(
     one: Verified,
     flags: Sequence[Flag],
     *,
     policy: GatePolicy = DEFAULT_POLICY,
-    kept_in_session: int = 0,
-    identity_changes_today: int = 0,
+    counts: Counts = NOTHING_YET,
 ) -> Decision:
     """What becomes of a verified statement. `flags` are those of the turn that it stands in.
 
-    Reason codes: the guard's codes; `protected_key`, `special_<class>`, `organization`, `policy_*`, `quota_session`,
-    `quota_identity`; () for a plain auto. Quotas only ever turn auto into pending. Repeat: the same answer.
+    Reason codes: the guard's codes; `protected_key`, `special_<class>`, `organization`, `policy_*`, `rule_<id>` of the
+    policy's own rules, `quota_*`; () for a plain auto. Quotas only ever turn auto into pending. Repeat: the same
+    answer.
     """
     spec = spec_of(one.key)
-    hits = [flag for flag in flags if _touches(flag, one)]
+    hits = [flag for flag in flags if _touches(flag, one) and not _is_style_wish(flag, spec, policy)]
     refused = _refused(one, hits, policy)
     if refused is not None:
         return refused
+    rule = policy.rule_for(statement_of(one))
     reasons = [code for code in _codes(hits) if not code.startswith(SPECIAL)]
-    reasons += _review_reasons(one, spec, policy)
+    reasons += _review_reasons(one, policy)
+    reasons += [RULE + rule.id] if rule is not None and rule.then == "review" else []
     special = _special(one, spec, hits)
     if special is not None:
         return _special_decision(one, special, reasons, hits, policy)
-    quota = _quota(one, spec, policy, kept_in_session, identity_changes_today)
+    quota = _quota(one, spec, policy, counts)
     sensitivity = spec.sensitivity if spec is not None else "normal"
     if reasons or quota is not None:
         return _held(one.role, tuple(reasons) or (quota or "",), hits, policy, sensitivity)
@@ -149,7 +142,33 @@ def _refused(one: Verified, hits: Sequence[Flag], policy: GatePolicy) -> Decisio
     asked = _codes(flag for flag in hits if flag.action == "request")
     if asked:
         return _decision("dropped", tuple(f"request_{code}" for code in asked), hits, policy)
-    return _decision("dropped", ("policy_drop",), hits, policy) if one.key in policy.drop_keys else None
+    stated = statement_of(one)
+    if policy.keeps_nothing_of(stated):
+        return _decision("dropped", ("policy_drop",), hits, policy)
+    rule = policy.rule_for(stated)
+    return _decision("dropped", (RULE + rule.id,), hits, policy) if rule is not None and rule.then == "drop" else None
+
+
+def statement_of(one: Verified) -> Statement:
+    """A statement as the rules of a policy see it."""
+    spec = spec_of(one.key)
+    return Statement(
+        kind="fact",
+        type=one.type,
+        scope=one.scope,
+        key=one.key,
+        role=one.role,
+        channel=one.source,
+        agent=one.agent_id,
+        sensitivity="normal" if spec is None else spec.sensitivity,
+    )
+
+
+def _is_style_wish(flag: Flag, spec: KeySpec | None, policy: GatePolicy) -> bool:
+    """Whether a standing order is only a wish on the whitelist; its value is a code, so nothing else rides along."""
+    if flag.code != "standing_order" or spec is None:
+        return False
+    return spec.name in policy.style_keys and (bool(spec.codes) or spec.name in STYLE_KEYS)
 
 
 def _touches(flag: Flag, one: Verified) -> bool:
@@ -194,9 +213,9 @@ def _special_decision(
             return _held(one.role, (code, *reasons), hits, policy, "special", by_user=True)
 
 
-def _review_reasons(one: Verified, spec: KeySpec | None, policy: GatePolicy) -> list[str]:
+def _review_reasons(one: Verified, policy: GatePolicy) -> list[str]:
     reasons: list[str] = []
-    if spec is not None and spec.protected:
+    if one.key in policy.protected_keys or one.key in PROTECTED_KEYS:
         reasons.append("protected_key")
     if one.scope == "organization":
         reasons.append("organization")
@@ -209,18 +228,16 @@ def _review_reasons(one: Verified, spec: KeySpec | None, policy: GatePolicy) -> 
     return reasons
 
 
-def _quota(
-    one: Verified, spec: KeySpec | None, policy: GatePolicy, kept_in_session: int, identity_changes_today: int
-) -> str | None:
-    if one.key in STYLE_KEYS or (spec is not None and spec.closes_explicitly):
+def _quota(one: Verified, spec: KeySpec | None, policy: GatePolicy, counts: Counts) -> str | None:
+    if one.key in policy.style_keys or (spec is not None and spec.closes_explicitly):
         return None
-    if kept_in_session >= policy.max_per_session:
+    if counts.kept_in_session >= policy.max_per_session:
         return "quota_session"
-    if (
-        one.type == "identity"
-        and one.subject == "user"
-        and identity_changes_today >= policy.max_identity_changes_per_day
-    ):
+    most = policy.source_quota(one.source)
+    if most is not None and counts.kept_from_source >= most:
+        return "quota_source"
+    changes = counts.identity_changes_today
+    if one.type == "identity" and one.subject == "user" and changes >= policy.max_identity_changes_per_day:
         return "quota_identity"
     return None
 
@@ -272,7 +289,7 @@ def _sentence_draft(turn: TurnView, start: int, end: int, flags: Sequence[Flag])
     special = next((code.removeprefix(SPECIAL) for code in codes if code.startswith(SPECIAL)), None)
     named = next((_KEY_OF_FLAG[code] for code in codes if code in _KEY_OF_FLAG), None)
     # A secret never stands in a row of ours, not even in one that says it was refused.
-    shown = "[secret]" if "secret" in codes else text[:_VALUE_CHARS]
+    shown = "[secret]" if "secret" in codes else text[:VALUE_CHARS]
     key, type_ = named or ("other", "requirement")
     if named is None and special is not None and spec_of(special) is not None:
         key, type_ = special, "identity"

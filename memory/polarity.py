@@ -27,8 +27,8 @@ _RETRACT = (
     r"|about)|over it|broke up"
     r"|divorced|sold|lost|retired|laid off|fired|moved (?:out|away)|scratch that|actually not|isn't (?:true"
     r"|right)|not true"
-    r"|outgrew|outgrown|grew out of|cured|gone)\b"
-    r"|不再|不.{0,16}了|没.{0,12}了|戒了|戒掉|戒|离职|辞职|辞了|退休|分手|离婚|取消|放弃|作废|算了|卖掉|卖了"
+    r"|handed in my|gave (?:in )?my notice|jumped ship|outgrew|outgrown|grew out of|cured|gone)\b"
+    r"|不再|不.{0,16}了|没.{0,12}了|戒了|戒掉|戒|离职|辞职|跳槽|裸辞|辞了|退休|分手|离婚|取消|放弃|作废|算了|卖掉|卖了"
     r"|换掉|停了|停止|搬走|离开|别.{0,10}了|不用了|已经好了|治好|早就不|改主意"
 )
 _STRONG_RETRACT = r"\b(?:no longer|any ?more|any longer)\b|不再|戒了|戒掉|离职|早就不"
@@ -75,6 +75,11 @@ _TURN = re.compile(r"\b(?:but|however|anyway)\b|[;；]|但是?|不过|然而", _
 _POLITE = re.compile(
     r"\bif (?:it'?s |that'?s |at all )?(?:possible|ok(?:ay)?|needed|necessary|not too much"
     r"|you (?:can|could|like|want|don't mind|please))\b"
+    # Whom they need, and when, says nothing against how the speaker wants to be reached.
+    r"|\b(?:if|when(?:ever)?|in case) (?:you|anyone|someone)(?: ever)? (?:needs?|wants?|has|have|wish(?:es)?|must)\b"
+    r"(?: me\b| us\b)?(?: to (?:reach|contact|call|talk to|get hold of|get in touch)\b[^,.;]{0,20})?"
+    r"(?=\s*(?:,|(?:please|just|then|ping|text|email|call|message|contact|write)\b))"
+    r"|(?:如果|要是|若|万一)(?:你们?|您)?(?:以后)?(?:需要|要|想|有)[^，。]{0,8}?(?:联系|找|通知|事|问题|消息)(?:到?我)?(?:的话)?(?=，)"
     r"|\bwould (?:like|prefer|rather)\b|\bas if\b|(?:如果|要是)(?:可以|可能|方便|行|需要|不麻烦)的?话?",
     _FLAGS,
 )

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 from memory.turns import TurnView
 
-PROMPT_VERSION = "window-1"
+PROMPT_VERSION = "window-2"
 
 KEYS: Mapping[str, str] = MappingProxyType(
     {
@@ -36,7 +36,8 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "avoid": "something to be avoided",
         "constraint": "a condition that must always hold",
         "allergy": "an allergy or intolerance",
-        "relation": "another person or animal, and how they are related; subject stays with whom it is about",
+        "relation": "how two things belong together: subject is one (user, person, order, ticket, product), "
+        "object is how, in the words of the quote, value is the other",
         "need": "something wanted or asked for now; object = the thing",
         "budget": "an amount to be spent; object = the thing it is for",
         "order_status": "state of an order as a tool reported it; object = the order",

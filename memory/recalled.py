@@ -15,6 +15,7 @@ from uuid import UUID
 from afterturn.wire import EvidenceRef, PackItem, ToConfirm
 from memory.moments import Cuts, cut_text, speaker
 from memory.notes import date_text, since_text, span_text
+from memory.predicates import predicate_text
 from memory.question import coverage, excerpt
 from memory.ranking import Candidate, Ranked
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, PendingRecord, ProcedureRecord
@@ -140,7 +141,9 @@ def fact_text(record: FactRecord, *, language: str, is_past: bool = False) -> st
             label = "不喜欢" if zh else "dislikes"
         else:
             value = f"不是{value}" if zh else f"not {value}"
-    if record.key == "other" and record.object:
+    if record.key == "relation" and record.object:
+        label = predicate_text(record.object, language)
+    elif record.key == "other" and record.object:
         label = record.object
     elif record.object and record.object != record.value:
         label = f"{label}（{record.object}）" if zh else f"{label} ({record.object})"

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from memory.guard import SPECIAL
 from memory.terms import term_set
 from memory.timeline import order_of
 from schemas.decisions import EvidenceState, EvidenceView, FactVersion, Flag, HeldSpan
@@ -88,22 +89,33 @@ def held_back(
     """The spans to hold back, per turn and in order.
 
     Shape: statements with their states, and each turn's flags. A flagged sentence is held back, too, unless the flag
-    only asked for review and a statement in it was approved. Reasons: a state, or the flag's code.
+    only asked for review and a statement in it was approved, or names a special category of which a statement in it
+    counts all the same: its user confirmed it, or there is a legal basis. Reasons: a state, or the flag's code.
     """
     spans: dict[UUID, set[HeldSpan]] = {}
-    approved: dict[UUID, list[tuple[int, int]]] = {}
+    free: dict[UUID, list[EvidenceView]] = {}
     for one, state in evidence:
         start, end = one.quote_start, one.quote_start + len(one.quote)
-        if one.write_status == "approved":
-            approved.setdefault(one.event_id, []).append((start, end))
+        if one.write_status in {"approved", "auto"}:
+            free.setdefault(one.event_id, []).append(one)
         if state in HELD_STATES and end > start:
             spans.setdefault(one.event_id, set()).add(HeldSpan(one.event_id, start, end, state, one.id))
     for event_id, found in flags.items():
         for flag in found:
-            released = any(flag.start < end and start < flag.end for start, end in approved.get(event_id, ()))
+            released = any(_frees(one, flag) for one in free.get(event_id, ()))
             if flag.action != "pending" or not released:
                 spans.setdefault(event_id, set()).add(HeldSpan(event_id, flag.start, flag.end, flag.code))
     return {event_id: tuple(sorted(held, key=_span_order)) for event_id, held in spans.items()}
+
+
+def _frees(one: EvidenceView, flag: Flag) -> bool:
+    """Whether a statement that counts gives the sentence of a flag back."""
+    if not (flag.start < one.quote_start + len(one.quote) and one.quote_start < flag.end):
+        return False
+    if one.write_status == "approved":
+        return True
+    # An allergy counts beside a special category without saying anything about it.
+    return flag.code.startswith(SPECIAL) and flag.code in one.guard_flags and one.key != "allergy"
 
 
 def cut(text: str, spans: Iterable[Interval]) -> str:

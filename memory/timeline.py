@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from memory.guard import SPECIAL
 from memory.precision import window_end
 from memory.refinement import is_refinement
 from memory.registry import KeySpec
@@ -296,7 +297,7 @@ class Timeline:
     def _is_lesser(self, one: EvidenceView, seg: Segment) -> bool:
         if self.policy.rank(one, self.spec) < seg.rank:
             return True
-        flagged = bool(one.guard_flags) and one.write_status != "approved"
+        flagged = one.write_status != "approved" and any(not code.startswith(SPECIAL) for code in one.guard_flags)
         return flagged and seg.sessions() >= self.policy.flagged_sessions
 
     def _refines(self, longer: str, shorter: str) -> bool:

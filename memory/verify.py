@@ -16,6 +16,7 @@ from memory.dates import resolve
 from memory.informative import is_bare_yes
 from memory.language import language_of
 from memory.polarity import agrees, is_question, is_supposed
+from memory.predicates import PREDICATES, predicate_of
 from memory.quotes import Place, find, is_recalled, last_question
 from memory.registry import KeySpec, spec_of
 from memory.signals import asks_to_remember
@@ -260,6 +261,9 @@ def _object(fact: FactDraft, spec: KeySpec, quote: str) -> str | None:
         return None
     if spec.cardinality == "by_object":
         return said
+    if spec.name == "relation":
+        predicate = predicate_of(said)
+        return predicate if predicate in PREDICATES or find(said, quote) is not None else None
     # A city for weekdays and another for weekends are two slots; any other object of a single-valued key is noise.
     return said if spec.name == "city" and _SPLIT.search(said) and find(said, quote) is not None else None
 

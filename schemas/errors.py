@@ -12,6 +12,7 @@ ServiceError
     ├── BadAnswer        the model's answer cannot be used (carries a code, never the text)
     ├── Forbidden        the key may not do this
     ├── NotFound         no such thing inside this tenant
+    ├── Conflict         somebody else decided first, or what is there is not what the caller saw
     └── BadSettings      a setting that cannot work (carries its name)
 
 No message holds text that a user wrote.
@@ -104,6 +105,12 @@ class NotFound(Permanent):
     """There is no such thing inside this tenant."""
 
     code = "not_found"
+
+
+class Conflict(Permanent):
+    """It is not as the caller saw it any more."""
+
+    code = "conflict"
 
 
 class BadSettings(Permanent):

@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Index, LargeBinary, String, UniqueConstraint
+from sqlalchemy import Index, LargeBinary, String, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from schemas.columns import Json, UtcTime
+
+_PENDING = "write_status = 'pending_review'"
 
 
 class WriteStatus(StrEnum):
@@ -23,7 +25,10 @@ class WriteStatus(StrEnum):
 
 
 class Draft(SQLModel, table=True):
-    """One fact draft of a window as it was answered, with what became of it."""
+    """One fact draft of a window as it was answered, with what became of it, by which policy and from what.
+
+    `inputs` hold what the decision read, no text of a user. `evidence_id` is the evidence that it became.
+    """
 
     __tablename__ = "drafts"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (UniqueConstraint("window_id", "ordinal"),)
@@ -36,6 +41,9 @@ class Draft(SQLModel, table=True):
     content: bytes = Field(sa_type=LargeBinary)
     decision: str
     reason_codes: list[str] = Field(default_factory=list[str], sa_type=Json)
+    policy_version: str | None = None
+    inputs: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    evidence_id: UUID | None = Field(default=None, index=True)
     recorded_at: datetime = Field(sa_type=UtcTime)
 
 
@@ -49,6 +57,15 @@ class Evidence(SQLModel, table=True):
     __table_args__ = (
         Index("ix_evidence_slot", "tenant_id", "slot_hash"),
         Index("ix_evidence_user", "user_ref", "write_status"),
+        Index("ix_evidence_session", "session_ref"),
+        Index(
+            "ix_evidence_pending",
+            "tenant_id",
+            "recorded_at",
+            "id",
+            postgresql_where=text(_PENDING),
+            sqlite_where=text(_PENDING),
+        ),
     )
 
     id: UUID = Field(primary_key=True)

@@ -3,6 +3,7 @@
 from sqlmodel import SQLModel
 
 from schemas.delivery import DeadLetter, LedgerEntry, Observation, Reception, Session, Turn, Window
+from schemas.knowledge import KnowledgeVersion, Triple
 from schemas.memories import (
     Draft,
     Episode,
@@ -17,7 +18,8 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation, Spending
+from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
 metadata = SQLModel.metadata
@@ -34,21 +36,27 @@ __all__ = [
     "IndexState",
     "Job",
     "Key",
+    "KnowledgeVersion",
     "LedgerEntry",
     "Moment",
     "Observation",
     "Operation",
     "OutboxRow",
+    "Policy",
     "Procedure",
     "ProcedureOutcome",
     "ProcedureVersion",
     "Reception",
     "Reservation",
+    "Review",
     "Session",
     "Span",
+    "Spending",
     "StatePatch",
     "Tenant",
+    "Triple",
     "Turn",
+    "Undo",
     "User",
     "Window",
     "WorkingState",

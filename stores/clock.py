@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from sqlmodel import Session
 
 from schemas.tables import ClockOffset
@@ -14,6 +16,11 @@ def offset_seconds(session: Session) -> float:
     """World time minus real time, in seconds; 0.0 where nobody moved it."""
     row = session.get(ClockOffset, _ROW, populate_existing=True)
     return 0.0 if row is None else row.seconds
+
+
+def world_now(session: Session, real: datetime) -> datetime:
+    """The world's time at this real one."""
+    return real + timedelta(seconds=offset_seconds(session))
 
 
 def set_offset(session: Session, seconds: float) -> None:

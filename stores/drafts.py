@@ -29,6 +29,22 @@ def kept_in_session(session: Session, session_ref: UUID) -> int:
     return session.exec(query).one()
 
 
+def kept_from_source(session: Session, user_ref: UUID, source: str, *, before: datetime) -> int:
+    """How many statements of a user that came by a source in the day before `before` counted at once."""
+    query = (
+        select(func.count())
+        .select_from(Evidence)
+        .where(
+            Evidence.user_ref == user_ref,
+            Evidence.write_status == WriteStatus.AUTO,
+            Evidence.source == source,
+            col(Evidence.at) > before - timedelta(days=1),
+            col(Evidence.at) <= before,
+        )
+    )
+    return session.exec(query).one()
+
+
 def identity_changes(session: Session, user_ref: UUID, *, before: datetime) -> int:
     """How many statements of the day before `before` changed who the user was said to be. First words change nothing.
 

@@ -55,6 +55,12 @@ def evidence(session: Session, tenant_id: UUID, slot_hash: str) -> list[Evidence
     return [evidence_view(row) for row in session.exec(query)]
 
 
+def evidence_of_turn(session: Session, tenant_id: UUID, event_id: UUID) -> list[EvidenceView]:
+    """All that was taken from one turn, opened, whatever slots it went to."""
+    query = select(Evidence).where(Evidence.tenant_id == tenant_id, Evidence.event_id == event_id)
+    return [evidence_view(row) for row in session.exec(query)]
+
+
 def lock_slot(session: Session, slot: Slot) -> None:
     """Keeps a slot to this transaction. A user's own are kept by the user's row; a ticket's or thread's are shared."""
     if slot.scope != "user" and session.get_bind().dialect.name == "postgresql":

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from typing import Literal
 from uuid import UUID
 
 from afterturn.ids import uuid7
-from llm.config import EmbedConfig, ModelConfig
+from llm.config import EmbedConfig, ModelConfig, Stage
 from llm.face import Embedder, Model
 from llm.open import open_embedder, open_model
-from stores.clock import offset_seconds
+from schemas.errors import StoreBusy
+from stores.clock import world_now
 from stores.embedded import EmbeddedIndex
 from stores.guarded import GuardedModel
 from stores.hot import HotCache
@@ -21,6 +24,8 @@ from stores.index import Index
 from stores.policies import Policies, policies_of
 from stores.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from stores.sql import Database
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +45,7 @@ class Kit:
     def world_now(self) -> datetime:
         """The world's time: the real clock plus what eval or demo moved it by. Decay, expiry and `as_of` use it."""
         with self.db.read() as session:
-            return self.clock() + timedelta(seconds=offset_seconds(session))
+            return world_now(session, self.clock())
 
     def close(self) -> None:
         """Releases files, connections and threads. Repeat: harmless."""
@@ -54,14 +59,14 @@ class Kit:
 def open_kit(settings: Settings, *, empties_index: bool = False) -> Kit:
     """A kit by the settings, with an index as it stands or emptied for the embedder set now.
 
-    Raises: BadSettings for an index of another embedder, StoreBusy for one out of reach.
+    Raises: BadSettings for an index of another embedder, StoreBusy for an embedded one out of reach.
     """
     embedder = open_embedder(_embed_config(settings.embed))
     index = _index(settings, embedder)
     if empties_index:
         index.rebuild()
     else:
-        index.open()
+        _open(index, settings)
     policies, database = policies_of(settings, space=embedder.name), Database(settings.database_url)
     return Kit(
         settings=settings,
@@ -115,7 +120,30 @@ os.register_at_fork(after_in_child=_process.after_fork)
 
 
 def _index(settings: Settings, embedder: Embedder) -> Index:
-    return EmbeddedIndex(settings.home / "index", space=embedder.name)
+    if settings.index == "embedded":
+        return EmbeddedIndex(settings.home / "index", space=embedder.name)
+    # Its client takes seconds and 64 MiB: for those who use it.
+    from stores.weaviate import Endpoint, WeaviateIndex  # noqa: PLC0415
+
+    server = settings.weaviate
+    key = None if server.api_key is None else server.api_key.get_secret_value()
+    return WeaviateIndex(
+        Endpoint(server.url, server.grpc, key),
+        space=embedder.name,
+        alias=server.alias,
+        replicas=server.replicas,
+        call_seconds=server.timeout_seconds,
+    )
+
+
+def _open(index: Index, settings: Settings) -> None:
+    """Opens the index. A server that is away keeps nobody from starting: recall answers with less, writes wait."""
+    try:
+        index.open()
+    except StoreBusy as exc:
+        if settings.index == "embedded":
+            raise
+        logger.warning("index out of reach code=%s", exc.code)
 
 
 def _model(settings: Settings, policies: Policies, database: Database) -> Model:
@@ -132,6 +160,7 @@ def model_config(llm: LlmSettings) -> ModelConfig | None:
     return ModelConfig(
         model_small=llm.model_small,
         model_large=llm.model_large,
+        large_stages=frozenset(stage for stage, size in (_STAGES | llm.stages).items() if size == "large"),
         base_url=llm.base_url,
         api_key=None if llm.api_key is None else llm.api_key.get_secret_value(),
         structured=llm.structured,
@@ -142,6 +171,9 @@ def model_config(llm: LlmSettings) -> ModelConfig | None:
         timeout_seconds=llm.timeout_seconds,
         connect_timeout_seconds=llm.connect_seconds,
     )
+
+
+_STAGES: dict[Stage, Literal["small", "large"]] = {"digest": "small", "repair": "large"}
 
 
 def _embed_config(embed: EmbedSettings) -> EmbedConfig | None:

@@ -33,12 +33,16 @@ TASK_DURATION = Histogram(
 )
 TASK_RETRIES = Counter("afterturn_task_retries_total", "Attempts put off until later.", ["task"])
 CONFLICTS = Counter("afterturn_conflicts_total", "Decisions on a slot with a value.", ["decision"])
+REVIEWS = Counter("afterturn_reviews_total", "Statements that a person, or their user, decided on.", ["verdict"])
 
-# What it costs
-LLM_TOKENS = Counter(
-    "afterturn_llm_tokens_total", "Tokens billed by the model.", ["tenant", "model", "operation", "direction"]
+# What it costs: read from SQL, since the workers that spend it cannot be scraped
+LLM_CALLS = Gauge(
+    "afterturn_llm_today_calls", "Requests to the model since midnight UTC.", ["tenant", "model", "stage"]
 )
-LLM_COST = Counter("afterturn_llm_cost_usd_total", "Estimated spend.", ["tenant", "model", "operation"])
+LLM_TOKENS = Gauge(
+    "afterturn_llm_today_tokens", "Tokens billed since midnight UTC.", ["tenant", "model", "stage", "direction"]
+)
+LLM_COST = Gauge("afterturn_llm_today_cost_usd", "Estimated spend since midnight UTC.", ["tenant", "model", "stage"])
 LLM_ERRORS = Counter("afterturn_llm_errors_total", "Model calls that gave no usable answer.", ["code"])
 
 # What is asked

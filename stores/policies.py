@@ -7,7 +7,7 @@ from typing import Any
 
 from memory.agents import AgentPolicy
 from memory.circuit import CircuitPolicy
-from memory.gate import GatePolicy
+from memory.policy import GatePolicy
 from memory.procedures import ProcedurePolicy
 from memory.ranking import RankPolicy, floors
 from memory.strength import StrengthPolicy

@@ -27,6 +27,7 @@ from stores.setting_areas import (
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
+    WeaviateSettings,
     WindowSettings,
     WorkerSettings,
 )
@@ -81,9 +82,11 @@ class Settings(BaseSettings):
     url: str = "http://127.0.0.1:8710"
     broker_url: str = Field(default_factory=_broker_url, repr=False)
     database_url: str = Field(default_factory=_database_url, repr=False)
+    index: Literal["embedded", "weaviate"] = "embedded"
     lang: Literal["zh", "en"] | None = None
     llm: LlmSettings = LlmSettings()
     embed: EmbedSettings = EmbedSettings()
+    weaviate: WeaviateSettings = WeaviateSettings()
     window: WindowSettings = WindowSettings()
     ingest: IngestSettings = IngestSettings()
     recall: RecallSettings = RecallSettings()
@@ -235,7 +238,7 @@ def _fields(area: Area) -> dict[str, Any]:
 def _written(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
-    return json.dumps(value) if isinstance(value, (bool, dict)) else str(value)
+    return json.dumps(value, default=_fields) if isinstance(value, (bool, dict)) else str(value)
 
 
 def _broken_json() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import ColumnElement, bindparam, update
 from sqlalchemy import select as pick
 from sqlmodel import Session, col, select
 
@@ -25,7 +25,7 @@ _HELD = pick(col(Span.event_id), col(Span.start), col(Span.end), col(Span.reason
 
 
 def hold(session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[HeldSpan]) -> set[UUID]:
-    """Holds spans back; answers the turns that lost something new. Repeat: harmless."""
+    """Holds spans back, also such as were given back; answers the turns that lost something. Repeat: harmless."""
     rows = [
         Span(
             id=_id(span),
@@ -40,7 +40,14 @@ def hold(session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[Held
         for span in spans
     ]
     fresh = {key[0] for key in insert_once(session, Span, rows)}
-    return {row.event_id for row in rows if row.id in fresh}
+    there = [row.id for row in rows if row.id not in fresh]
+    again = _set_released(session, tenant_id, there, col(Span.released_at).is_not(None), None)
+    return {row.event_id for row in rows if row.id in fresh} | again
+
+
+def release(session: Session, tenant_id: UUID, spans: Sequence[HeldSpan], *, now: datetime) -> set[UUID]:
+    """Gives these spans back; answers the turns that gained something by it. Repeat: harmless."""
+    return _set_released(session, tenant_id, [_id(span) for span in spans], col(Span.released_at).is_(None), now)
 
 
 def settle(
@@ -113,6 +120,19 @@ def words_of(session: Session, tenant_id: UUID, groups: Sequence[Sequence[UUID]]
         )
         for group in groups
     ]
+
+
+def _set_released(
+    session: Session, tenant_id: UUID, ids: Sequence[UUID], where: ColumnElement[bool], released_at: datetime | None
+) -> set[UUID]:
+    """The turns of those of these spans that changed by it."""
+    if not ids:
+        return set()
+    changed = select(Span).where(Span.tenant_id == tenant_id, col(Span.id).in_(ids), where)
+    events = {row.id: row.event_id for row in session.exec(changed)}
+    statement = update(Span).where(col(Span.id).in_(list(events))).values(released_at=released_at)
+    session.connection().execute(statement)
+    return set(events.values())
 
 
 def _values(session: Session, evidence_ids: Sequence[UUID]) -> dict[UUID, str]:

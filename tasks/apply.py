@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import cast
@@ -17,27 +18,41 @@ from sqlmodel import Session
 
 from memory import gate
 from memory.episodes import build
-from memory.gate import OwnDraft
+from memory.gate import Counts, OwnDraft
 from memory.guard import flags as guard_flags
 from memory.likeness import likeness, shape
 from memory.moments import is_moment
 from memory.spans import RESTORED_BY_PAST
 from memory.strength import StrengthView, initial_expiry
 from memory.verify import verify
-from schemas.decisions import Dropped, Flag, Verified
+from schemas.decisions import Decision, Dropped, Flag, Verified
 from schemas.drafts import Outcome, WindowDraft
 from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
-from stores import drafts, episodes, facts, hot, moments, requests, sessions, spans, tenancy, turns, upkeep, windows
+from stores import (
+    drafts,
+    episodes,
+    hot,
+    moments,
+    requests,
+    sessions,
+    spans,
+    tenancy,
+    tenant_policies,
+    turns,
+    undos,
+    upkeep,
+    windows,
+)
 from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
-from tasks import slots, verdict
+from tasks import slots, undo, verdict
 from tasks.app import INDEX
 from tasks.base import hint
-from tasks.holding import hold
+from tasks.holding import hold, owe_touched
 from tasks.work import Judged, Work, hear
 
 logger = logging.getLogger(__name__)
@@ -63,8 +78,11 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     judged, dropped, own = _judge(work, draft)
     _save_drafts(work, draft, judged, dropped, own)
     kept = [*judged, *(Judged(one.verified, one.decision) for one in own)]
-    folded = slots.write(work, [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE])
+    stated = [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE]
+    folded = slots.write(work, stated)
     held = hold(work, folded, kept)
+    if work.undone:
+        undo.enforce(work, stated)
     episode_id = _save_episode(work, draft, kept, held)
     verdict.count(work, draft)
     _save_moments(work, episode_id)
@@ -99,6 +117,10 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
         said=heard.said,
         context=heard.context,
         now=now,
+        undone=undos.covering(
+            session, claim.tenant_id, [(turn, claim.user_ref, claim.session_ref) for turn in heard.said]
+        ),
+        gate=tenant_policies.gate_of(session, claim.tenant_id, kit.policies.gate),
         flags={
             turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
             for turn in heard.said
@@ -110,28 +132,38 @@ def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped],
     """The gate's word on every statement; a flagged sentence that nobody drafted makes a draft of its own."""
     verdicts = verify(draft, work.said, context=work.context)
     verified = [one for one in verdicts if isinstance(one, Verified)]
-    policy = work.kit.policies.gate
-    kept = drafts.kept_in_session(work.session, work.claim.session_ref)
+    policy = work.gate
+    # What this window has kept so far, by source, beside what is stored; None stands for all of it.
+    tally = Counter[str | None]({None: drafts.kept_in_session(work.session, work.claim.session_ref)})
     judged: list[Judged] = []
     for one in verified:
-        decision = gate.decide(
-            one,
-            work.flags.get(one.event_id, ()),
-            policy=policy,
-            kept_in_session=kept,
-            identity_changes_today=drafts.identity_changes(work.session, work.claim.user_ref, before=one.at),
-        )
-        kept += decision.write_status == "auto"
-        judged.append(Judged(one, decision))
+        counts = _counts(work, one, tally)
+        decision = gate.decide(one, work.flags.get(one.event_id, ()), policy=policy, counts=counts)
+        if decision.write_status == "auto":
+            tally.update({None, one.source})
+        judged.append(Judged(one, decision, counts))
     own = [found for turn in work.said for found in gate.own_drafts(turn, work.flags[turn.event_id], verified, policy)]
     return judged, [one for one in verdicts if isinstance(one, Dropped)], own
+
+
+def _counts(work: Work, one: Verified, tally: Counter[str | None]) -> Counts:
+    """What the quotas count before a statement."""
+    session, claim = work.session, work.claim
+    by_source = 0
+    if one.source is not None and work.gate.source_quota(one.source) is not None:
+        by_source = drafts.kept_from_source(session, claim.user_ref, one.source, before=one.at) + tally[one.source]
+    return Counts(
+        kept_in_session=tally[None],
+        kept_from_source=by_source,
+        identity_changes_today=drafts.identity_changes(session, claim.user_ref, before=one.at),
+    )
 
 
 def _save_drafts(
     work: Work, draft: WindowDraft, judged: Sequence[Judged], dropped: Sequence[Dropped], own: Sequence[OwnDraft]
 ) -> None:
     facts_said = [fact.model_dump() for fact in draft.facts]
-    rows = [_draft_row(work, one.ordinal, facts_said[one.ordinal], "dropped", (one.reason_code,)) for one in dropped]
+    rows = [_draft_row(work, one.ordinal, facts_said[one.ordinal], _no_evidence(one)) for one in dropped]
     rows += [_judged_row(work, one.verified.ordinal, facts_said[one.verified.ordinal], one) for one in judged]
     for place, one in enumerate(own, len(facts_said)):
         content = {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
@@ -140,12 +172,25 @@ def _save_drafts(
 
 
 def _judged_row(work: Work, ordinal: int, content: Mapping[str, object], one: Judged) -> Draft:
-    return _draft_row(work, ordinal, content, one.decision.write_status, one.decision.reason_codes)
+    stated = gate.statement_of(one.verified)
+    row = _draft_row(work, ordinal, content, one.decision)
+    row.policy_version = work.gate.version
+    row.inputs = {
+        **asdict(stated),
+        **asdict(one.counts),
+        "op": one.verified.op,
+        "flags": list(one.decision.guard_flags),
+    }
+    if one.decision.write_status in _LEAVES_EVIDENCE:
+        row.evidence_id = slots.evidence_id(work, one.verified)
+    return row
 
 
-def _draft_row(
-    work: Work, ordinal: int, content: Mapping[str, object], decision: str, reason_codes: Sequence[str]
-) -> Draft:
+def _no_evidence(one: Dropped) -> Decision:
+    return Decision(write_status="dropped", reason_codes=(one.reason_code,))
+
+
+def _draft_row(work: Work, ordinal: int, content: Mapping[str, object], decision: Decision) -> Draft:
     return Draft(
         id=work.kit.new_id(),
         tenant_id=work.claim.tenant_id,
@@ -153,14 +198,16 @@ def _draft_row(
         window_id=work.claim.window_id,
         ordinal=ordinal,
         content=enclose_json(content),
-        decision=decision,
-        reason_codes=list(reason_codes),
+        decision=decision.write_status,
+        reason_codes=list(decision.reason_codes),
         recorded_at=work.now,
     )
 
 
-def _save_episode(work: Work, draft: WindowDraft, kept: Sequence[Judged], held: Sequence[str]) -> UUID:
+def _save_episode(work: Work, draft: WindowDraft, kept: Sequence[Judged], held: Sequence[str]) -> UUID | None:
     session, claim = work.session, work.claim
+    if not work.gate.keeps_episode({turn.source for turn in work.said}, _agent(work)):
+        return None
     recent = episodes.recent(session, claim.user_ref, limit=_RECENT)
     # Superseded words stay in what is kept: a question about the past restores them. Reading cuts them.
     never = {
@@ -189,8 +236,14 @@ def _save_episode(work: Work, draft: WindowDraft, kept: Sequence[Judged], held: 
         recorded_at=work.now,
         expires_at=initial_expiry(aged, work.kit.policies.strength),
     )
+    if all(turn.event_id in work.undone for turn in work.said if turn.role in {"user", "staff"}) and work.undone:
+        undos.set_episode_status(session, [episode_id], "rejected")
     upkeep.owe(session, "episode", [session.get_one(Episode, episode_id)])
     return episode_id
+
+
+def _agent(work: Work) -> str | None:
+    return next((turn.agent_id for turn in work.said if turn.agent_id is not None), None)
 
 
 def _ended_outcome(row: SessionRow) -> Outcome | None:
@@ -198,7 +251,7 @@ def _ended_outcome(row: SessionRow) -> Outcome | None:
     return cast("Outcome", row.outcome) if row.ended_at is not None and row.outcome in ("success", "failure") else None
 
 
-def _save_moments(work: Work, episode_id: UUID) -> None:
+def _save_moments(work: Work, episode_id: UUID | None) -> None:
     """One a spoken turn. What stands next to the window, and all that tells of a turn whose held-back text changed, is
     owed anew.
     """
@@ -217,15 +270,10 @@ def _save_moments(work: Work, episode_id: UUID) -> None:
         new_id=work.kit.new_id,
     )
     ours = {turn.event_id for turn in spoken}
-    near = turns.neighbours(session, claim.tenant_id, [*ours, *work.touched])
-    around = {other.event_id for pair in near.values() for other in pair if other is not None}
     for thread_id in shared:
         upkeep.owe(session, "moment", moments.share(session, claim.tenant_id, thread_id))
     upkeep.owe(session, "moment", moments.of_turns(session, claim.tenant_id, list(ours)))
-    upkeep.owe(session, "moment", moments.touch(session, claim.tenant_id, list((around | work.touched) - ours)))
-    touched = list(work.touched)
-    upkeep.owe(session, "episode", episodes.touch(session, claim.tenant_id, touched))
-    upkeep.owe(session, "fact", facts.touch(session, claim.tenant_id, touched))
+    owe_touched(work, ours)
 
 
 def _open_requests(work: Work) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
+from memory.gate import RULE
+from memory.guard import flags as guard_flags
 from memory.spans import HELD_STATES, RESTORED_BY_PAST, echoes, evidence_states, held_back
 from memory.turns import TurnView
 from schemas.decisions import EvidenceState, EvidenceView, HeldSpan
-from stores import facts, spans, turns
+from stores import episodes, facts, moments, spans, turns, upkeep
 from tasks.slots import Folded
-from tasks.work import Judged, Work
+from tasks.work import Ground, Judged, Work
 
 #: Whose sentences are searched for echoes of a held-back value. The user's own words are judged by their own evidence.
 _ECHOING = frozenset({"assistant", "tool", "system"})
+
+#: Reasons of a policy that keeps nothing.
+_UNWANTED = ("policy_drop", RULE)
 
 
 def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tuple[str, ...]:
@@ -23,26 +28,68 @@ def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tupl
     a fact superseded today is held back where it was said a month ago. Turns whose spans changed are noted as touched.
     Superseded values are not answered: a question about the past restores them, so they are cut at reading.
     """
-    told: list[str] = []
-    for one in folded:
-        states = evidence_states(one.evidence, one.fold.versions, work.now)
-        pairs: list[tuple[EvidenceView, EvidenceState]] = [(held, states[held.id]) for held in one.evidence]
-        found = [span for held in held_back(pairs, {}).values() for span in held]
-        found += _echoes(work, pairs)
-        ids = [statement.id for statement in one.evidence]
-        work.touched.update(
-            spans.settle(work.session, work.claim.tenant_id, work.claim.user_ref, ids, found, now=work.now)
-        )
-        told += [statement.value for statement, state in pairs if state in HELD_STATES - RESTORED_BY_PAST]
-    refused = [one for one in judged if one.decision.write_status == "rejected"]
-    _hold_flagged(work, refused)
+    told = settle(work, folded, work.claim.user_ref, work.said)
+    refused = [one for one in judged if one.decision.write_status == "rejected" or _is_unwanted(one)]
+    _hold_flagged(work, folded, refused)
     return tuple(dict.fromkeys([*told, *(one.verified.value for one in refused)]))
 
 
-def _hold_flagged(work: Work, refused: Sequence[Judged]) -> None:
-    flagged = [span for held in held_back([], work.flags).values() for span in held]
+def settle(
+    ground: Ground, folded: Sequence[Folded], user_ref: UUID | None = None, said: Sequence[TurnView] = ()
+) -> list[str]:
+    """Brings the spans of these slots' evidence up to its state; answers the values that no text may ever tell again.
+
+    `said` are turns that are at hand. New spans are the user's, or that of each slot when none is given.
+    """
+    told: list[str] = []
+    tenant_id = ground.tenant.id
+    for one in folded:
+        states = evidence_states(one.evidence, one.fold.versions, ground.now)
+        pairs: list[tuple[EvidenceView, EvidenceState]] = [(held, states[held.id]) for held in one.evidence]
+        found = [span for held in held_back(pairs, {}).values() for span in held]
+        found += _echoes(ground, pairs, said)
+        ids = [statement.id for statement in one.evidence]
+        owner = one.slot.user_ref if user_ref is None else user_ref
+        ground.touched.update(spans.settle(ground.session, tenant_id, owner, ids, found, now=ground.now))
+        told += [statement.value for statement, state in pairs if state in HELD_STATES - RESTORED_BY_PAST]
+    return told
+
+
+def settle_flagged(ground: Ground, event_id: UUID, user_ref: UUID) -> None:
+    """Holds back, or releases, what the guard flagged in a turn, now that a statement in it was judged."""
+    session, tenant_id = ground.session, ground.tenant.id
+    flags = {turn.event_id: guard_flags(turn.content) for turn in turns.views(session, tenant_id, [event_id])}
+    here: list[tuple[EvidenceView, EvidenceState]] = [
+        (statement, "current") for statement in facts.evidence_of_turn(session, tenant_id, event_id)
+    ]
+    every = held_back([], flags).get(event_id, ())
+    wanted = [span for span in held_back(here, flags).get(event_id, ()) if span.evidence_id is None]
+    released = [span for span in every if span not in wanted]
+    ground.touched.update(spans.release(session, tenant_id, released, now=ground.now))
+    ground.touched.update(spans.hold(session, tenant_id, user_ref, wanted))
+
+
+def owe_touched(ground: Ground, ours: Collection[UUID] = ()) -> None:
+    """Owes the index all that tells of a turn whose held-back text changed; the moments next to `ours` as well."""
+    session, tenant_id = ground.session, ground.tenant.id
+    near = turns.neighbours(session, tenant_id, [*ours, *ground.touched])
+    around = {other.event_id for pair in near.values() for other in pair if other is not None}
+    upkeep.owe(session, "moment", moments.touch(session, tenant_id, list((around | ground.touched) - set(ours))))
+    touched = list(ground.touched)
+    upkeep.owe(session, "episode", episodes.touch(session, tenant_id, touched))
+    upkeep.owe(session, "fact", facts.touch(session, tenant_id, touched))
+
+
+def _hold_flagged(work: Work, folded: Sequence[Folded], refused: Sequence[Judged]) -> None:
+    here: list[tuple[EvidenceView, EvidenceState]] = [
+        (statement, "current") for one in folded for statement in one.evidence if statement.event_id in work.flags
+    ]
+    held = held_back(here, work.flags)
+    flagged = [span for spans_of in held.values() for span in spans_of if span.evidence_id is None]
     for one in refused:
-        reason = one.decision.reason_codes[0]
+        reason, stated = one.decision.reason_codes[0], one.verified
+        if _is_unwanted(one):
+            flagged.append(HeldSpan(stated.event_id, stated.quote_start, stated.quote_end, reason))
         flagged += [
             HeldSpan(turn.event_id, start, end, reason)
             for turn in work.said
@@ -53,13 +100,20 @@ def _hold_flagged(work: Work, refused: Sequence[Judged]) -> None:
     work.touched.update(spans.hold(work.session, claim.tenant_id, claim.user_ref, flagged))
 
 
-def _echoes(work: Work, pairs: Sequence[tuple[EvidenceView, EvidenceState]]) -> list[HeldSpan]:
+def _is_unwanted(one: Judged) -> bool:
+    """Whether the tenant's policy keeps nothing of this, so that no text may tell it either."""
+    return one.decision.write_status == "dropped" and one.decision.reason_codes[0].startswith(_UNWANTED)
+
+
+def _echoes(
+    ground: Ground, pairs: Sequence[tuple[EvidenceView, EvidenceState]], said: Sequence[TurnView]
+) -> list[HeldSpan]:
     """The sentences of a statement's own window that repeat its held-back value."""
     held = {statement.id: (statement, state) for statement, state in pairs if state in HELD_STATES}
     found: list[HeldSpan] = []
-    for evidence_id, turn_ids in facts.windows_of(work.session, list(held)).items():
+    for evidence_id, turn_ids in facts.windows_of(ground.session, list(held)).items():
         statement, state = held[evidence_id]
-        for turn in _turns(work, turn_ids):
+        for turn in _turns(ground, turn_ids, said):
             if turn.role in _ECHOING:
                 found += [
                     HeldSpan(turn.event_id, start, end, state, evidence_id)
@@ -68,7 +122,7 @@ def _echoes(work: Work, pairs: Sequence[tuple[EvidenceView, EvidenceState]]) -> 
     return found
 
 
-def _turns(work: Work, turn_ids: Sequence[UUID]) -> Sequence[TurnView]:
-    if tuple(turn_ids) == work.claim.turn_ids:
-        return work.said
-    return turns.views(work.session, work.claim.tenant_id, turn_ids)
+def _turns(ground: Ground, turn_ids: Sequence[UUID], said: Sequence[TurnView]) -> Sequence[TurnView]:
+    if {turn.event_id for turn in said} == set(turn_ids):
+        return said
+    return turns.views(ground.session, ground.tenant.id, turn_ids)

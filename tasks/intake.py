@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
+from uuid import UUID
 
+from afterturn.ids import uuid7
 from stores.hot import HotCache
 from stores.policies import Policies, policies_of
 from stores.receipts import ReceiptBox
@@ -40,12 +44,22 @@ class Stores(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The ingest process's own stores."""
+    """The ingest process's own stores, and those of a command that needs no index and no model."""
 
     settings: Settings
     policies: Policies
     db: Database
     hot: HotCache
+
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """The real clock, aware UTC."""
+        return lambda: datetime.now(UTC)
+
+    @property
+    def new_id(self) -> Callable[[], UUID]:
+        """UUIDv7."""
+        return uuid7
 
 
 def open_intake(settings: Settings) -> Intake:

@@ -252,7 +252,8 @@ def _finish(ask: _Ask, base: Known, question: Question, hits: Sequence[Hit]) -> 
         by_kind.setdefault(hit.kind, []).append(hit.id)
     here = {record.id for record in base.facts}
     with ask.kit.db.read() as session:
-        if index_states.is_lost(session, ask.kit.index, sight.tenant_id):
+        # An index that has just failed to answer is not asked once more, within what is left of the deadline.
+        if "index" not in ask.missing and index_states.is_lost(session, ask.kit.index, sight.tenant_id):
             ask.miss("index")
         more = rows.facts(session, sight, [one for one in by_kind.get("fact", []) if one not in here])
         told = rows.episodes(session, sight, by_kind.get("episode", []))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid5
 
@@ -10,11 +10,11 @@ from memory.facts import fold, slot_parts
 from memory.registry import spec_of
 from memory.strength import StrengthView, initial_expiry
 from schemas.decisions import EvidenceView, FactVersion, Fold, Verified
-from schemas.envelopes import enclose, keyed_hash
+from schemas.envelopes import disclose, enclose, keyed_hash
 from schemas.tables import Evidence
 from stores import facts, metrics, upkeep
 from stores.facts import Kept, Slot
-from tasks.work import Judged, Work
+from tasks.work import Ground, Judged, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,30 @@ def write(work: Work, judged: Sequence[Judged]) -> list[Folded]:
     facts.add_evidence(work.session, list(rows.values()))
     touched = {slot.hash: slot for slot, _ in placed}
     added = {row.id for row in rows.values()}
-    return [_fold(work, touched[slot_hash], added) for slot_hash in sorted(touched)]
+    return refold(work, touched.values(), added)
 
 
-def _fold(work: Work, slot: Slot, added: set[UUID]) -> Folded:
+def refold(work: Ground, touched: Iterable[Slot], added: Collection[UUID] = ()) -> list[Folded]:
+    """Folds slots over all their evidence, in the order of the slots. Whose slots they are is locked already."""
+    by_hash = {slot.hash: slot for slot in touched}
+    return [_fold(work, by_hash[slot_hash], added) for slot_hash in sorted(by_hash)]
+
+
+def slot_of(row: Evidence) -> Slot:
+    """The slot that a piece of evidence stands in."""
+    return Slot(
+        tenant_id=row.tenant_id,
+        user_ref=row.user_ref,
+        scope=row.scope,
+        scope_key=row.scope_key,
+        subject=disclose(row.subject),
+        key=row.key,
+        object=None if row.object is None else disclose(row.object),
+        hash=row.slot_hash,
+    )
+
+
+def _fold(work: Ground, slot: Slot, added: Collection[UUID]) -> Folded:
     facts.lock_slot(work.session, slot)
     evidence = facts.evidence(work.session, slot.tenant_id, slot.hash)
     result = fold(
@@ -85,6 +105,16 @@ def _slot(work: Work, one: Verified) -> Slot:
     )
 
 
+def evidence_id(work: Work, one: Verified) -> UUID:
+    """The id of the evidence that a statement becomes."""
+    return _evidence_id(work, _slot(work, one), one)
+
+
+def _evidence_id(work: Work, slot: Slot, one: Verified) -> UUID:
+    # The same statement in the same slot is one row, however often its window is applied.
+    return uuid5(one.event_id, f"{work.claim.window_id}:{slot.hash}:{one.op}:{one.quote_start}")
+
+
 def _scope_key(work: Work, one: Verified) -> str:
     if one.scope_key is not None:
         return one.scope_key
@@ -94,7 +124,7 @@ def _scope_key(work: Work, one: Verified) -> str:
     return str(work.claim.user_ref)
 
 
-def _kept(work: Work, slot: Slot, item: FactVersion) -> Kept:
+def _kept(work: Ground, slot: Slot, item: FactVersion) -> Kept:
     spec = spec_of(slot.key)
     view = StrengthView(
         kind="fact",
@@ -114,8 +144,7 @@ def _kept(work: Work, slot: Slot, item: FactVersion) -> Kept:
 def _evidence(work: Work, slot: Slot, judged: Judged) -> Evidence:
     one, decision = judged.verified, judged.decision
     return Evidence(
-        # The same statement in the same slot is one row, however often its window is applied.
-        id=uuid5(one.event_id, f"{work.claim.window_id}:{slot.hash}:{one.op}:{one.quote_start}"),
+        id=_evidence_id(work, slot, one),
         tenant_id=slot.tenant_id,
         user_ref=slot.user_ref,
         user_as_said=work.user.user_id,
@@ -146,7 +175,7 @@ def _evidence(work: Work, slot: Slot, judged: Judged) -> Evidence:
         language=one.language,
         confidence=one.confidence,
         guard_flags=list(decision.guard_flags),
-        write_status=decision.write_status,
+        write_status="rejected" if one.event_id in work.undone else decision.write_status,
         reason_codes=list(decision.reason_codes),
         policy_version=decision.policy_version,
         prompt_version=work.claim.prompt_version,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from services import postgres, postgres_database, postgres_folder, scratch
 from stores.settings import embedded_broker_url
+from weaviate_node import WHY_SKIPPED, Address, can_start, drop, given, shared
 from workers import broker
 
 _SCRATCH_HOME = pytest.StashKey[Path]()
@@ -71,3 +74,23 @@ def postgres_url(postgres_cluster: str) -> Generator[str]:
     """A fresh, empty PostgreSQL database."""
     with postgres_database(postgres_cluster) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def weaviate_address(testrun_uid: str) -> Generator[Address]:
+    """AFTERTURN_TEST_WEAVIATE_URL, else the one node of this run, else a skip that says so."""
+    if (server := given()) is not None:
+        yield server
+        return
+    if not can_start():
+        pytest.skip(WHY_SKIPPED)
+    with shared(testrun_uid) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def weaviate_place(weaviate_address: Address) -> Generator[str]:
+    """An index on it for the tests of one process, whose tests take a tenant each."""
+    alias = f"At{uuid4().hex}"
+    yield json.dumps([alias, *weaviate_address])
+    drop(weaviate_address, alias)

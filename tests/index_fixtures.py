@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import numpy as np
+import pytest
 
 from memory.terms import exact_terms, query_terms, terms
 from schemas.indexing import Hit, IndexQuery, IndexRow, Vector
@@ -28,22 +30,46 @@ Opener = Callable[[str], Index]
 
 
 def _embedded(place: str) -> Index:
-    index = EmbeddedIndex(Path(place), space="test")
-    index.open()
-    return index
+    return EmbeddedIndex(Path(place), space="test")
 
 
 @contextmanager
-def _embedded_place() -> Generator[str]:
+def _embedded_place(_: pytest.FixtureRequest) -> Generator[str]:
     with scratch() as folder:
         yield str(folder / "index")
 
 
-INDEXES: dict[str, tuple[Callable[[], Any], Opener]] = {"embedded": (_embedded_place, _embedded)}
+def _weaviate(place: str) -> Index:
+    # Importing its client takes seconds, which tests of other indexes need not pay.
+    from stores.weaviate import Endpoint, WeaviateIndex
+
+    alias, *address = json.loads(place)
+    return WeaviateIndex(Endpoint(*address), space="test", alias=alias)
+
+
+@contextmanager
+def _weaviate_place(request: pytest.FixtureRequest) -> Generator[str]:
+    """One for the whole run: every shelf is a tenant of its own."""
+    yield request.getfixturevalue("weaviate_place")
+
+
+INDEXES: dict[str, tuple[Callable[[pytest.FixtureRequest], Any], Opener]] = {
+    "embedded": (_embedded_place, _embedded),
+    "weaviate": (_weaviate_place, _weaviate),
+}
+# Whose questions see a moment of the whole index: a row is in every leg or in none.
+SNAPSHOTS = frozenset({"embedded"})
 
 
 def open_index(kind: str, place: str) -> Index:
     """The index of a kind at a place; several processes may call it for one place."""
+    index = unopened(kind, place)
+    index.open()
+    return index
+
+
+def unopened(kind: str, place: str) -> Index:
+    """The same before anything is looked at."""
     return INDEXES[kind][1](place)
 
 

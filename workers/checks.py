@@ -25,6 +25,19 @@ _ERRORS_ZH = {
     "model_busy": "模型没有及时应答",
     "bad_settings": "设置有误",
     "forbidden": "没有权限",
+    "index_down": "没有应答",
+    "index_deadline": "没有及时应答",
+    "index_forbidden": "AFTERTURN_WEAVIATE_API_KEY 无效或权限不足",
+    "index_server": "服务器版本过旧，至少需要 1.32",
+    "index_embedder": "索引中的向量来自另一个向量模型",
+}
+_MENDS = {
+    "index_down": "AFTERTURN_WEAVIATE_URL",
+    "index_deadline": "AFTERTURN_WEAVIATE_URL",
+    "index_server": "AFTERTURN_WEAVIATE_URL",
+    "index_forbidden": "AFTERTURN_WEAVIATE_API_KEY",
+    "index_embedder": "./afterturn reindex",
+    "index_layout": "./afterturn reindex",
 }
 
 
@@ -47,7 +60,8 @@ def _stores(settings: Settings) -> list[Callable[[Settings], Check]]:
     """The checks that open stores, for those that are there: opening an embedded one makes it."""
     if not _has_database(settings):
         return [_no_database]
-    return [_migrations, *([_index, _embedder] if (settings.home / "index").is_dir() else [_no_index])]
+    has_index = settings.index != "embedded" or (settings.home / "index").is_dir()
+    return [_migrations, *([_index, _embedder] if has_index else [_no_index])]
 
 
 def _has_database(settings: Settings) -> bool:
@@ -67,7 +81,7 @@ def _looked(look: Callable[[Settings], Check], settings: Settings) -> Check:
         return look(settings)
     except ServiceError as exc:
         said = tr(f"{_ERRORS_ZH.get(exc.code, '检查失败')}（{exc.code}）", f"{exc.code}: {exc}")
-        return fail(look.__name__.removeprefix("_"), said, UP)
+        return fail(look.__name__.removeprefix("_"), said, _MENDS.get(exc.code, UP))
     except OSError as exc:
         return fail(look.__name__.removeprefix("_"), exc.strerror or type(exc).__name__, UP)
     except ImportError as exc:
@@ -207,6 +221,7 @@ def _index(settings: Settings) -> Check:
 
     kit = open_kit(settings)
     try:
+        kit.index.open()
         if sql.current_revision(settings) != sql.head_revision():
             return ok("index", tr("可打开", "opens"))
         with kit.db.read() as session:

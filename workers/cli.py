@@ -14,10 +14,48 @@ import typer
 
 from schemas.errors import BadSettings, ServiceError, Transient
 from stores.settings import load_settings, locale_language
-from workers.commands import agent, alone, audit, chaos, dead, demo, doctor, evaluate, keys, reindex, run
+from workers.commands import (
+    agent,
+    alone,
+    audit,
+    chaos,
+    dead,
+    demo,
+    doctor,
+    evaluate,
+    explain,
+    keys,
+    knowledge,
+    policy,
+    reindex,
+    review,
+    run,
+    spend,
+    undo,
+    why,
+)
 from workers.speech import Language, speak, tell, tr
 
-COMMANDS = (run, demo, evaluate, agent, keys, dead, doctor, audit, reindex, chaos, alone)
+COMMANDS = (
+    run,
+    demo,
+    evaluate,
+    agent,
+    why,
+    explain,
+    knowledge,
+    review,
+    undo,
+    policy,
+    keys,
+    spend,
+    dead,
+    doctor,
+    audit,
+    reindex,
+    chaos,
+    alone,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

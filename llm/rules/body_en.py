@@ -44,6 +44,7 @@ _OUTGREW = re.compile(
 _DIET = re.compile(
     r"(?:an?\s+)?(?:(?:strict|strictly|lifelong|life-long|committed|mostly|total|proud|devout|on a"
     r"|on an?|following an?|follow an?|eat(?:s|ing)?|keep(?:s|ing)?|gone|went|going|turned|became"
+    r"|(?:switched|changed|moved) to(?: an?)?"
     r"|become|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%"
     r"|ovo-lacto|lacto-ovo|lacto)\s+)*"
     r"(?P<v>vegetarian|veggie|vegan|pescatarian|pescetarian|flexitarian|halal|kosher|keto"
@@ -154,7 +155,7 @@ def _diet(clause: Clause) -> Iterator[Finding]:
     if match is None or clause.state in {"not", "cannot"}:
         return
     lead = clause.body.text[: match.start("v")].lower()
-    verb = re.match(r"(?:eat|keep|follow|stick|went|gone|turned|became|become)", lead)
+    verb = re.match(r"(?:eat|keep|follow|stick|went|gone|turned|became|become|switched|changed|moved)", lead)
     if not (clause.copula or verb or clause.perfect or clause.state in {"over", "was"}):
         return
     rest = clause.body.text[match.end() :]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.rules import body_zh, contact_zh, home_zh, identity_zh, needs_zh, taste_zh, work_zh
+from llm.rules import body_zh, contact_zh, home_zh, identity_zh, links_zh, needs_zh, taste_zh, work_zh
 from llm.rules.clauses_zh import clauses
 from llm.rules.finding import Finding
 from llm.rules.masking import masked
@@ -24,7 +24,9 @@ def findings(text: str) -> list[Finding]:
         tastes = () if about or body else taste_zh.find(clause)
         needs = () if reached else needs_zh.find(clause)
         identity = (*identity_zh.find(clause), *home_zh.find(clause), *work_zh.find(clause))
-        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs)]
+        # What contains, concerns or was bought with what: a need or a like of the same words would be a guess.
+        links = list(links_zh.find(clause))
+        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs, *links)]
     found += needs_zh.find_budgets(parts, found)
     found += needs_zh.find_other(same, found)
     return found

@@ -35,6 +35,8 @@ _BREAK = re.compile(
     rf"|\s*,?\s+(?:but(?!\s+not\b)|because|although|though|whereas|while|cos|cuz|coz|so\s+(?=i\b|i'"
     rf"|my\b|please\b|we\b))\s+"
     rf"|\s*,\s*(?:and\s+|or\s+|then\s+|plus\s+)?(?=(?:{_VERB})(?![\w-]))(?!like\b|likes\b)"
+    rf"|\s+and\s+(?:please\s+|then\s+)?(?=(?:reply|respond|answer|write|speak|talk)\s+(?:(?:to\s+)?me\s+|back\s+)?"
+    rf"in\s+(?-i:[A-Z]))"
     rf"|\s+and\s+(?:also\s+|then\s+)?(?=(?:{_VERB})(?![\w-]))|\s+(?=(?:who|which)\s)",
     re.IGNORECASE,
 )
@@ -52,8 +54,8 @@ _LEAD = re.compile(
     r"|correction|hmm+|um+|uh|er|there|everyone|everybody|all|guys|team|folks|again|then|oops|wait"
     r"|additionally|furthermore|moreover|besides|in fact|in short|fwiw|p\.?s\.?"
     r"|these days|luckily|fortunately|unfortunately|sadly|obviously|clearly|of course|good "
-    r"(?:morning|afternoon|evening)|since you asked|if (?:it helps|that helps|it matters|you must "
-    r"know|you're curious|possible)"
+    r"(?:morning|afternoon|evening)|(?:morning|afternoon|evening)(?=\s*,)|since you asked"
+    r"|if (?:it helps|that helps|it matters|you must know|you're curious|possible)"
     r"|last (?:week|month|year|summer|spring|winter|autumn|fall)|yesterday|recently|today|in (?:19"
     r"|20)\d\d|let me introduce myself|a bit about me|about me|quick intro|intro|the thing is"
     r"|truth is|turns out|just|finally)"
@@ -77,7 +79,7 @@ _ADJECTIVES = (
     r"]old)\s+){0,3}"
 )
 _KIN = re.compile(
-    rf"^(?:[Bb]oth\s+)?(?:[Mm]y|MY)\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend"
+    rf"^(?:[Bb]oth\s+)?(?:[Mm]y|MY|[Oo]ur)\s+{_ADJECTIVES}(?P<kin>(?:[a-zé]+-in-law|ex-[a-z]+|best friend"
     rf"|[a-zé-]+))(?P<name>,?\s+[A-Z][a-z]+(?=,?\s)(?!\s+(?:and|or)\b),?)?"
     r"(?P<next>\s|'s\s|'s$|$)",
 )

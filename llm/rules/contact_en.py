@@ -81,6 +81,18 @@ _DO_NOT_REACH = re.compile(
     re.IGNORECASE,
 )
 _PLAINLY = re.compile(r"^(?:please|just|only)\s+(?P<v>email|text|message)$", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"^(?:send|drop|shoot)\s+(?:me\s+)?an?\s+(?P<v>e-?mail|text(?:\s+message)?|message|sms)(?:\s+(?:instead|please))*$",
+    re.IGNORECASE,
+)
+_SIMPLY = re.compile(r"^(?:please\s+)?(?:just|simply|only|rather)\b", re.IGNORECASE)
+_GERUNDS = {"calling": "phone", "phoning": "phone", "ringing": "phone", "emailing": "email", "texting": "sms"}
+_NOT_DOING = re.compile(
+    r"\b(?P<q>(?:instead of|rather than|not by|without)\s+(?P<v>calling|phoning|ringing|e-?mailing|texting)"
+    r"(?:\s+(?:me|us))?)"
+    r"\s*(?:$|[,.;!]|please\b)",
+    re.IGNORECASE,
+)
 _NOT_BY = re.compile(
     rf"(?:^|,\s*|\s)(?:and\s+|but\s+)?(?P<q>(?:not|never|rather than|instead of|no"
     rf"|don't)\s+(?:by\s+|via\s+|on\s+|over\s+|through\s+|use\s+"
@@ -114,6 +126,11 @@ _CONSTRAINT = re.compile(
     r"|replies|responses|it|things|messages))\b[^,;]*)$",
     re.IGNORECASE,
 )
+_ADDRESS_BY = re.compile(
+    r"^(?:please\s+|pls\s+|always\s+|just\s+|only\s+)*(?P<v>(?:use|call me by|address me by|stick to)\s+my\s+"
+    r"(?:first|last|full|given|family|middle)\s+name(?:\s+only)?)$",
+    re.IGNORECASE,
+)
 _FROM_NOW = re.compile(
     r"^(?:please\s+)?(?:from now on|in (?:the )?future|going forward|every "
     r"time),?\s+(?:please\s+)?(?P<v>(?:answer|reply|respond|write|use|format|address|explain|give"
@@ -140,6 +157,11 @@ _PREFER_LANGUAGE = re.compile(
     r"|replies\s+in\s+)?(?P<v>[A-Z][a-z]+)\b",
     re.IGNORECASE,
 )
+_LIKE_IN = re.compile(
+    r"^i(?:'d|\s+would)\s+(?:like|love|prefer)\s+(?:(?:all|any|your|the|to\s+get|to\s+have|to\s+receive)\s+)*(?:answers?|repl(?:y|ies)"
+    r"|responses?|messages|everything)\s+(?:to\s+be\s+)?in\s+(?P<v>[A-Z][a-z]+)\b",
+    re.IGNORECASE,
+)
 _MY_LANGUAGE = re.compile(
     r"^my\s+(?:(?:preferred|native|first|main|mother)\s+)(?:language|tongue)\s+is\s+(?P<v>[A-Z][a-z]+)\b", re.IGNORECASE
 )
@@ -156,8 +178,7 @@ def find(clause: Clause) -> Iterator[Finding]:
     reached = list(_contact(clause))
     yield from reached
     if not reached:
-        yield from _language(clause)
-        yield from _constraint(clause)
+        yield from list(_language(clause)) or list(_constraint(clause))
 
 
 def _contact(clause: Clause) -> Iterator[Finding]:
@@ -172,6 +193,9 @@ def _contact(clause: Clause) -> Iterator[Finding]:
         match, name = wish
         yield from _channel(clause, match, name, "+")
     if wish is not None or re.match(r"not\s", text, re.IGNORECASE):
+        for denied in _NOT_DOING.finditer(text):
+            said = _GERUNDS[denied["v"].lower().replace("-", "")]
+            yield _reached(clause, said, "-", whole.start + denied.start("q"), whole.start + denied.end("q"))
         for denied in _NOT_BY.finditer(text):
             yield _reached(clause, denied["v"], "-", whole.start + denied.start("q"), whole.start + denied.end("q"))
 
@@ -179,8 +203,11 @@ def _contact(clause: Clause) -> Iterator[Finding]:
 def _wish(clause: Clause) -> tuple[re.Match[str], str] | None:
     """The pattern that asks for a channel, and the group that names it."""
     text = clause.whole.text
-    if match := _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text) or _PLAINLY.match(text):
+    if match := _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text):
         return None if clause.hedged and not _POLITE.match(text) else (match, "v")
+    instead = _INSTEAD.match(text) if _SIMPLY.match(clause.piece.text) else None
+    if match := instead or _PLAINLY.match(text):
+        return match, "v"
     if match := _ONLY.match(text):
         return match, "v" if match["v"] else "w"
     if clause.subject == USER and clause.state == "holds" and _I_MYSELF.match(text) and (match := _PREFER.search(text)):
@@ -207,6 +234,7 @@ def _language(clause: Clause) -> Iterator[Finding]:
     match = (
         _ANSWER_IN.match(text)
         or _MY_LANGUAGE.match(text)
+        or _LIKE_IN.match(text)
         or (_PREFER_LANGUAGE.search(text) if clause.subject == USER and clause.state == "holds" else None)
     )
     if match and (code := code_of(LANGUAGE, match["v"])):
@@ -252,6 +280,8 @@ def _constraint(clause: Clause) -> Iterator[Finding]:
             )
         ):
             yield _rule(clause, match["v"], "-", whole.start + match.start("v"))
+    elif (match := _ADDRESS_BY.match(text)) is not None:
+        yield _rule(clause, match["v"], "+", whole.start + match.start("v"))
     elif (match := _FROM_NOW.match(text) or _CONSTRAINT.match(text)) is not None:
         keeps = "cue" in match.groupdict() and match["cue"].lower() == "keep"
         if (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.rules import body_en, contact_en, home_en, identity_en, needs_en, taste_en, work_en
+from llm.rules import body_en, contact_en, home_en, identity_en, links_en, needs_en, taste_en, work_en
 from llm.rules.clauses_en import JOKING, clauses
 from llm.rules.finding import Finding
 from llm.rules.masking import masked
@@ -24,7 +24,9 @@ def findings(text: str) -> list[Finding]:
         tastes = () if about or body else taste_en.find(clause)
         needs = () if reached else needs_en.find(clause)
         identity = (*identity_en.find(clause, same), *home_en.find(clause), *work_en.find(clause))
-        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs)]
+        # What contains, concerns or was bought with what: a need or a like of the same words would be a guess.
+        links = list(links_en.find(clause))
+        found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs, *links)]
     found += needs_en.find_budgets(parts, found)
     found += taste_en.find_topic(same, 0)
     found += needs_en.find_other(same, 0, found)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from llm.rules import values_en as values
 from llm.rules.clauses_en import Clause
-from llm.rules.finding import Finding, Piece, stated
+from llm.rules.finding import USER, Finding, Piece, stated
 from schemas.drafts import Polarity
 
 _OPS: dict[str, Polarity] = {"holds": "+", "over": "retract", "was": "past"}
@@ -28,6 +28,9 @@ _MOVED = re.compile(
 _TITLED = re.compile(r"an?\s[^,.;]{2,50}?\s(?:based|living)\s+(?:in|out of)\s+", re.IGNORECASE)
 _LEFT_PLACE = re.compile(r"(?:left|moved away from|moved out of)\s+", re.IGNORECASE)
 _LEFT_END = re.compile(r"\s*(?:$|[,.]|for good|last|in (?:19|20)|and)", re.IGNORECASE)
+_HOME_IS = re.compile(
+    r"^home\s+(?:for\s+(?:me|us)\s+)?(?:is|these days is)\s+(?:now\s+|still\s+)?(?:in\s+)?", re.IGNORECASE
+)
 _PASSING = re.compile(r"\b(?:before|once|twice|all over|both)\b", re.IGNORECASE)
 _DAYS = (
     r"(?:on (?:weekdays|weekends|[a-z]+days)|during the week|(?:from )?[a-z]+days? (?:to|through) [a-z]+days?"
@@ -39,6 +42,9 @@ _SECOND_DAYS = re.compile(rf",?\s*(?P<days>{_DAYS})", re.IGNORECASE)
 
 def find(clause: Clause) -> Iterator[Finding]:
     """Where someone lives, lived, moved to and from."""
+    if not clause.hedged and not clause.subject and (match := _HOME_IS.match(clause.whole.text)):
+        where = values.place(clause.whole.tail(match.end()))
+        yield from [stated(clause, "city", where, "+", subject=USER)] if where else ()
     if not clause.subject or clause.hedged or clause.state == "cannot":
         return
     body = clause.body

@@ -32,6 +32,9 @@ _MOVED = re.compile(
 _LEFT_CITY = re.compile(r"^(?:已经|早就|现在)*不(?:再)?(?:住|在)(?:在)?\s*(?P<v>[^，]{2,10}?)(?:住|生活)?了$")
 _LIVED = re.compile(r"在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过|住了|生活了|定居过|住(?=$))")
 
+_HOME_IN = re.compile(r"^我(?:们)?家(?:就|现在)?在\s*(?P<v>[^，]{2,10})$")
+_NOW_IN = re.compile(r"^(?:人)?在\s*(?P<v>[^，]{2,10})$")
+_NOT_THERE = re.compile(r"不(?:再)?住|搬(?:走|离|出)|离开")
 _DAYS_AT = re.compile(
     r"(?P<days>周[一二三四五六日天](?:[到至~-]周?[一二三四五六日天])?|工作日|周末|平时|夏天|冬天)(?:我|都|一般|就|则)*"
     r"(?:住在|住|在|回)(?!家|公司|学校|老家)(?P<v>[\u4e00-\u9fff]{2,8})"
@@ -40,7 +43,10 @@ _DAYS_AT = re.compile(
 
 def find(clause: Clause) -> Iterator[Finding]:
     """Where someone lives, lived, moved to and from, in one clause."""
-    if not clause.subject or clause.hedged:
+    if clause.hedged:
+        return
+    yield from _named_home(clause)
+    if not clause.subject:
         return
     if halves := _by_days(clause):
         yield from halves
@@ -55,6 +61,16 @@ def find(clause: Clause) -> Iterator[Finding]:
         yield from _placed(clause, part(inner, match, "v"), "past")
     elif (match := _LIVE.match(inner.text) or _IN_LIVE.match(inner.text)) and not _LODGING.search(inner.text):
         yield from _each_city(clause, inner.tail(match.end()), "past" if past else "+")
+
+
+def _named_home(clause: Clause) -> Iterator[Finding]:
+    """我家在苏州 and nothing more; 不住南京了，现在在扬州: where one is, beside where one no longer lives."""
+    match = _HOME_IN.match(clause.whole.text)
+    if match is None and clause.subject == USER and clause.dropped and "现在" in clause.sentence:
+        match = _NOW_IN.match(clause.whole.text) if _NOT_THERE.search(clause.sentence) else None
+    found = values.home(part(clause.whole, match, "v")) if match else None
+    if found is not None and found.end == clause.whole.end:
+        yield stated(clause, "city", found, "+", subject=USER)
 
 
 def _by_days(clause: Clause) -> list[Finding]:

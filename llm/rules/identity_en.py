@@ -22,7 +22,9 @@ _AGE = re.compile(
 )
 _AGE_END = re.compile(r"\s*(?:$|[,.;!)(]|(?:and|now|btw|but|this year|today|female|male|f|m|as of)\b)", re.IGNORECASE)
 _TURNED = re.compile(
-    r"(?:just\s+)?turned\s+(?P<age>\d{1,3})\b(?!\s*(?:%|degrees|points|items|people|km|miles|into))", re.IGNORECASE
+    rf"(?:just\s+)?turned\s+(?P<age>\d{{1,3}}|(?:{_NUMBERS})(?:[- ](?:one|two|three|four|five|six|seven|eight"
+    r"|nine))?)\b(?!\s*(?:%|degrees|points|items|people|km|miles|into))",
+    re.IGNORECASE,
 )
 _BORN = re.compile(
     r"born\s+(?:and raised\s+)?(?:in\s+|on\s+)(?P<birth>(?:(?:\d{1,2}(?:st|nd|rd"
@@ -59,8 +61,12 @@ _CALL_ME = re.compile(
 _SPEAKING = re.compile(
     r"^(?:[Tt]his is|[Ii]t's|[Ii]t is)\s+(?=(?:[A-Z][a-z'-]+\s*){1,3}(?:speaking|here|again|from"
     r"|calling|writing|at|with)\b)"
+    r"|^[Tt]his is\s+(?=[A-Z][a-z'-]+(?:\s[A-Z][a-z'-]+)?\s*$)"
 )
 _HERE = re.compile(r"^(?P<v>[A-Z][a-z]+(?:\s[A-Z][a-z]+)?)\s+here\b", 0)
+_KNOWN_NAME = re.compile(r"(?P<v>(?P<first>[A-Z][a-z]+)(?:\s[A-Z][a-z'-]+)?)$")
+_JOKED = re.compile(r"\b(?:obviously|lol|lmao|haha+|of course)\b", re.IGNORECASE)
+_GREETED = re.compile(r"\W*(?:(?:hi|hello|hey|hiya|yo|there|good|morning|afternoon|evening)\b\W*)*", re.IGNORECASE)
 _CALL_TIMES = re.compile(
     r"(?:back|when|if|at|on|in|now|tomorrow|today|later|tonight|asap|crazy|old-fashioned|old"
     r"|anytime|any|after|before|between|every|again|for|only|instead|about|first|directly|maybe"
@@ -72,20 +78,20 @@ _CALL_TIMES = re.compile(
 def find(clause: Clause, text: str) -> Iterator[Finding]:
     """Name, age, birth, gender, languages of one clause of `text`, and the name that kin is introduced by."""
     if clause.subject and not clause.hedged:
-        yield from _of_subject(clause)
+        yield from _of_subject(clause, text)
         if clause.named and clause.subject != USER:
             at = clause.start + clause.whole.text.index(clause.named)
             yield stated(clause, "name", Piece(clause.named, at), "+")
     yield from _whole(clause, text)
 
 
-def _of_subject(clause: Clause) -> Iterator[Finding]:
+def _of_subject(clause: Clause, text: str) -> Iterator[Finding]:
     if clause.subject != USER and clause.state == "holds":
         yield from _kin_name(clause)
     if clause.copula and clause.state == "was" and (match := _BORN.match(clause.body.text)) is not None:
         yield stated(clause, "birth", part(clause.body, match, "birth"), "+")
     elif clause.copula and clause.state == "holds":
-        yield from _introduced(clause)
+        yield from _introduced(clause, is_joked=_JOKED.search(text) is not None)
     elif clause.state == "holds":
         yield from _turned_or_speaks(clause)
 
@@ -99,10 +105,14 @@ def _turned_or_speaks(clause: Clause) -> Iterator[Finding]:
                 yield stated(clause, "skill", spoken, "+")
 
 
-def _introduced(clause: Clause) -> Iterator[Finding]:
-    """Name, age, gender after `I'm`, or after `she is`."""
+def _introduced(clause: Clause, *, is_joked: bool) -> Iterator[Finding]:
+    """Name, age, gender after `I'm`, or after `she is`; a known first name alone, where the turn jokes."""
     body = clause.body
-    if clause.subject == USER and _I_AM.match(clause.whole.text) and (found := values.person(body, sure=False)):
+    is_named = clause.subject == USER and _I_AM.match(clause.whole.text) is not None
+    found = values.person(body, sure=False) if is_named else None
+    if found is not None and is_joked and found.text.split()[0].lower() not in values.NAMES:
+        return
+    if found is not None:
         yield stated(clause, "name", found, "+")
         yield from _age_after(clause, found)
         return
@@ -136,12 +146,14 @@ def _age(body: Piece, kin: bool) -> Piece | None:
 def _kin_name(clause: Clause) -> Iterator[Finding]:
     text = clause.whole.text
     named = re.match(
-        r"my\s+(?:\w+\s+){0,3}?[\w-]+'s\s+name\s+is\s+|my\s+(?:\w+\s+){0,3}?[\w-]+,?\s+(?:is\s+)?(?:called|named)\s+",
+        r"(?:my|our)\s+(?:\w+\s+){0,3}?[\w-]+'s\s+name\s+is\s+|(?:my|our)\s+(?:\w+\s+){0,3}?[\w-]+(?:'s|,)?\s+(?:is\s+)?(?:called|named)\s+",
         text,
         re.IGNORECASE,
     )
     if named and (found := values.person(clause.whole.tail(named.end()), sure=True)):
         yield stated(clause, "name", found, "+")
+    elif clause.copula and (match := _KNOWN_NAME.match(clause.body.text)) and match["first"].lower() in values.NAMES:
+        yield stated(clause, "name", part(clause.body, match, "v"), "+")
 
 
 def _whole(clause: Clause, text: str) -> Iterator[Finding]:
@@ -151,9 +163,7 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
     label = _MY.match(whole.text) or _LABEL.match(whole.text)
     if label and not label.groupdict().get("not"):
         yield from _labelled(clause, label["key"].lower(), whole.tail(label.end()))
-    elif (
-        label is None and (match := _SPEAKING.match(whole.text)) and not text[: clause.start].strip(" ,.!hiHIeElLoOyY")
-    ):
+    elif label is None and (match := _SPEAKING.match(whole.text)) and _GREETED.fullmatch(text[: clause.start]):
         if found := values.person(whole.tail(match.end()), sure=False):
             yield stated(clause, "name", found, "+", subject=USER)
     elif label is None and (match := _CALL_ME.match(whole.text)) and not _CALL_TIMES.match(whole.text[match.end() :]):
@@ -163,7 +173,7 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
         (match := _HERE.match(whole.text))
         and match["v"].split()[0].lower() in values.NAMES
         and clause.start < len(text)
-        and not text[: clause.start].strip(" ,.!hiHIeElLoOyY")
+        and _GREETED.fullmatch(text[: clause.start])
     ):
         yield stated(clause, "name", Piece(match["v"], whole.start), "+", subject=USER)
 

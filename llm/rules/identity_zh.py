@@ -60,9 +60,13 @@ def _name(clause: Clause) -> Iterator[Finding]:
         found = values.person(clause.body.tail(named.end()), sure=True)
     if found is not None:
         yield stated(clause, "name", found, "+")
-    if clause.named and clause.subject != USER and values.person(Piece(clause.named, 0), sure=False):
+    if clause.named and clause.subject != USER and _is_name(clause.named):
         at = clause.whole.text.index(clause.named)
         yield stated(clause, "name", Piece(clause.named, clause.start + at), "+")
+
+
+def _is_name(said: str) -> bool:
+    return values.person(Piece(said, 0), sure=False) is not None or values.is_pet_name(said)
 
 
 def _own_name(whole: Piece) -> Piece | None:

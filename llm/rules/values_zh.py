@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from llm.rules.finding import Piece
 from llm.rules.lexicon_en import CITIES, COMPANIES, NAMES
 from llm.rules.lexicon_zh import (
+    COMMON_SURNAMES,
     COMPANIES_ZH,
     COMPOUND_SURNAMES,
+    DOUBLED_NAMES,
     JOB_ENDINGS,
     NOT_EMPLOYERS,
     NOT_JOBS,
@@ -110,6 +112,12 @@ def _is_name(name: str, *, sure: bool) -> bool:
     if name in PLACE_SET or name[0] not in SURNAMES or len(name) > 3:
         return False
     return (sure and name[-1] not in "的了过吗呢吧") or name[-1] not in _NAME_ENDINGS
+
+
+def is_pet_name(said: str) -> bool:
+    """Whether somebody close is called so: 小林, 老王, 阿强, 朵朵."""
+    familiar = len(said) == 2 and said[0] in "小老阿" and said[1] in COMMON_SURNAMES
+    return familiar or (len(said) == 2 and said in DOUBLED_NAMES)
 
 
 def place(text: Piece) -> Piece | None:

@@ -45,7 +45,7 @@ _JOINED = re.compile(
 _LEFT = re.compile(
     r"(?:left|quit|quitted|resigned\s+from|departed(?:\s+from)?|(?:got\s+)?(?:laid\s+off|fired"
     r"|let\s+go|made\s+redundant)\s+(?:from|by|at)|lost\s+my\s+job\s+at|retired\s+from|(?:quit"
-    r"|left)\s+my\s+job\s+at|parted\s+ways\s+with|finished\s+at|stopped\s+working\s+(?:at"
+    r"|left)\s+my\s+job\s+at|parted\s+ways\s+with|hand(?:ed)?\s+in\s+my\s+(?:notice|resignation)\s+at|gave\s+(?:in\s+)?my\s+notice\s+at|finished\s+at|stopped\s+working\s+(?:at"
     r"|for))\s+(?:my\s+job\s+at\s+)?",
     re.IGNORECASE,
 )

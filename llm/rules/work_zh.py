@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from llm.rules import values_zh as values
 from llm.rules.clauses_zh import PAST, Clause
 from llm.rules.finding import USER, Finding, Piece, part, stated
+from llm.rules.lexicon_zh import COMPANIES_ZH
 from schemas.drafts import Polarity
 
+_IS_ONE = re.compile(r"(?:公司|集团|银行|医院|大学|研究院|研究所|航空)$")
+
+_OF = re.compile(r"^是\s*(?P<v>[^，的]{2,12})的(?:一?[名个位])?(?P<job>[^，的]{2,12})$")
 _NOT_LISTED = re.compile(r"客服|前台|测试|产品|老板|经理$")
 _NOT_DOING = re.compile(r"(?:做|干|当)(?:了|完|好|过|不|得|饭|菜|事|题|梦|客|心|真|然|时|天|面|个)")
 _WORK = re.compile(
@@ -60,7 +64,7 @@ _FIELD = re.compile(
 def find(clause: Clause) -> Iterator[Finding]:
     """Employer and occupation of one clause."""
     if clause.subject and not clause.hedged:
-        yield from _employed(clause) or list(_job(clause))
+        yield from _employed(clause) or _of_company(clause) or list(_job(clause))
 
 
 def _employed(clause: Clause) -> list[Finding]:
@@ -81,6 +85,22 @@ def _employed(clause: Clause) -> list[Finding]:
         over = "过" in match["verb"] or (match["rest"] or "").startswith("过")
         return list(_at(clause, inner, match, "past" if over else op))
     return []
+
+
+def _of_company(clause: Clause) -> list[Finding]:
+    """是国航的飞行员: a company that is known, or called one, and an occupation."""
+    past = PAST.match(clause.body.text)
+    inner = clause.body.tail(past.end()) if past else clause.body
+    op: Polarity = "past" if past else "+"
+    match = _OF.match(inner.text)
+    if match is None or _unowned(clause, inner):
+        return []
+    company, job = part(inner, match, "v"), values.occupation(part(inner, match, "job"))
+    found = values.employer(company)
+    known = found is not None and (found.text in COMPANIES_ZH or _IS_ONE.search(company.text) is not None)
+    if found is None or job is None or not known:
+        return []
+    return [stated(clause, "company", found, op, end=job.end), stated(clause, "job", job, op)]
 
 
 def _employer(clause: Clause, text: Piece, op: Polarity) -> list[Finding]:

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from index_fixtures import DAY, DIMENSIONS, INDEXES, NOW, Shelf, environment, open_index, unit
+from index_fixtures import DAY, DIMENSIONS, INDEXES, NOW, SNAPSHOTS, Shelf, environment, open_index, unit
 from schemas.errors import Permanent, StoreBusy
 from schemas.indexing import IndexQuery
 from services import wait_until
@@ -29,8 +29,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def place(kind: str) -> Generator[str]:
-    with INDEXES[kind][0]() as found:
+def place(kind: str, request: pytest.FixtureRequest) -> Generator[str]:
+    with INDEXES[kind][0](request) as found:
         yield found
 
 
@@ -404,7 +404,9 @@ def test_several_processes_write_and_read_at_once(kind: str, place: str, shelf: 
         hits = shelf.ask("headset", unit(1), limit=1_000)
         counts.append(len(hits))
         # A snapshot is whole: what one leg can see, the others can.
-        assert all(hit.cosine is not None and hit.own_bm25 is not None for hit in hits.values())
+        assert kind not in SNAPSHOTS or all(
+            hit.cosine is not None and hit.own_bm25 is not None for hit in hits.values()
+        )
 
     assert [writer.wait() for writer in writers] == [0, 0]
     assert counts

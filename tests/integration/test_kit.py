@@ -5,19 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Generator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 
 from index_fixtures import Shelf, environment
-from schemas.errors import BadSettings
+from schemas.errors import BadSettings, StoreBusy
+from services import free_port
 from stores import clock
 from stores.embedded import EmbeddedIndex
 from stores.kit import Kit, open_kit
+from stores.setting_areas import WeaviateSettings
 from stores.settings import load_settings
 from stores.sql import upgrade
+from weaviate_node import Address, drop
 
 
 @pytest.fixture
@@ -92,3 +98,32 @@ def test_a_process_has_one_kit_and_a_child_its_own(home: Path) -> None:
     )
 
     assert ended.returncode == 0, ended.stderr
+
+
+def test_a_kit_keeps_its_index_on_weaviate_where_it_is_told_to(home: Path, weaviate_address: Address) -> None:
+    server = WeaviateSettings(
+        url=weaviate_address.url,
+        grpc=weaviate_address.grpc or None,
+        api_key=None if weaviate_address.key is None else SecretStr(weaviate_address.key),
+        alias=f"At{uuid4().hex}",
+    )
+    settings = load_settings(home=home, index="weaviate", weaviate=server)
+    upgrade(settings)
+    try:
+        with closing(open_kit(settings)) as kit:
+            row = Shelf(kit.index).put("我买了一副降噪耳机")
+            assert row
+        assert not (home / "index").exists()
+    finally:
+        drop(weaviate_address, server.alias)
+
+
+def test_a_weaviate_that_is_away_keeps_nobody_from_starting(home: Path) -> None:
+    server = WeaviateSettings(url=f"http://127.0.0.1:{free_port()}", grpc=f"127.0.0.1:{free_port()}")
+    settings = load_settings(home=home, index="weaviate", weaviate=server)
+    upgrade(settings)
+
+    with closing(open_kit(settings)) as kit:
+        assert kit.embedder.name
+        with pytest.raises(StoreBusy):
+            Shelf(kit.index).put("我买了一副降噪耳机")

@@ -19,7 +19,7 @@ from sqlalchemy import Column, MetaData, Table, insert, select
 from sqlmodel import Session
 
 from delivery_processes import CHECKOUT, environment
-from schemas.tables import Window, metadata
+from schemas.tables import Draft, Window, metadata
 from store_fixtures import STORES, empty_url
 from stores.sql import Database, current_revision, head_revision, upgrade
 
@@ -92,6 +92,7 @@ def test_an_upgrade_keeps_every_row_of_every_table(database_url: str, revision: 
             kept = _read(session, list(written))
             differences = compare_metadata(MigrationContext.configure(session.connection()), metadata)
             window = session.get(Window, ONE)
+            draft = session.get_one(Draft, ONE)
         assert {
             name: {column: value for column, value in kept[name].items() if column in row}
             for name, row in written.items()
@@ -99,6 +100,7 @@ def test_an_upgrade_keeps_every_row_of_every_table(database_url: str, revision: 
         assert differences == []
         assert window is not None
         assert window.crashes == written["windows"].get("crashes", 0)
+        assert (draft.policy_version is None) == ("policy_version" not in written["drafts"])
     finally:
         database.dispose()
 

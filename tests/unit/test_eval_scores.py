@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llm.offline import OfflineModel
-from memory.gate import GatePolicy
+from memory.policy import GatePolicy
 from schemas.drafts import FactDraft
 from workers.eval.cases import Poison, Statement
 from workers.eval.poisoning import decided

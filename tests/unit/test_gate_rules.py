@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory.gate import GatePolicy, decide, own_drafts, requests, screen
+from memory.gate import Counts, decide, own_drafts, requests, screen
 from memory.guard import flags
+from memory.policy import GatePolicy
 from memory_fixtures import turn, verified
 from schemas.decisions import Decision, Verified
 
@@ -16,7 +17,8 @@ def gated(one: Verified, content: str, **options: object) -> Decision:
     kept, changes = options.pop("kept", 0), options.pop("changes", 0)
     assert isinstance(kept, int)
     assert isinstance(changes, int)
-    return decide(one, flags(content), policy=policy, kept_in_session=kept, identity_changes_today=changes)
+    counts = Counts(kept_in_session=kept, identity_changes_today=changes)
+    return decide(one, flags(content), policy=policy, counts=counts)
 
 
 def test_a_plain_statement_counts_at_once() -> None:

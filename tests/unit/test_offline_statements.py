@@ -12,7 +12,15 @@ from memory.verify import verify
 from offline_fixtures import digest, score, statements, turns, user
 from schemas.decisions import Dropped
 
-FILES = ("offline_given.jsonl", "offline_dev.jsonl", "offline_held.jsonl", "offline_fresh.jsonl", "offline_last.jsonl")
+FILES = (
+    "offline_given.jsonl",
+    "offline_dev.jsonl",
+    "offline_held.jsonl",
+    "offline_fresh.jsonl",
+    "offline_last.jsonl",
+    "offline_relations.jsonl",
+    "offline_newest.jsonl",
+)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

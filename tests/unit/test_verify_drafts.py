@@ -333,10 +333,38 @@ def test_a_quote_cannot_leave_out_what_changes_its_meaning(draft: FactDraft, sai
         (fact("diet", "vegetarian", "I'm vegetarian"), "I don't know if it matters, but I'm vegetarian"),
         (fact("language", "中文", "如果方便的话请用中文回复"), "如果方便的话请用中文回复"),
         (fact("likes", "tea", "I like tea"), "I like tea, do you?"),
+        (fact("contact", "Slack", "ping me on Slack"), "If you need me, ping me on Slack."),
+        (fact("contact", "phone", "call me"), "Whenever you need to reach me, call me."),
+        (fact("contact", "wechat", "微信找我"), "如果您需要联系我，微信找我。"),
+        (fact("company", "阿里", "我从阿里跳槽到腾讯了", polarity="retract"), "我从阿里跳槽到腾讯了。"),
     ],
 )
 def test_plain_statements_in_polite_or_mixed_sentences_count(draft: FactDraft, said: str) -> None:
     assert kept(draft, [turn(said)]).value == draft.value
+
+
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        (fact("city", "Rome", "I live in Rome"), "If you were me, I live in Rome"),
+        (fact("contact", "slack", "ping me on Slack"), "If I had an account, ping me on Slack."),
+    ],
+)
+def test_a_supposition_about_the_speaker_stays_one(draft: FactDraft, said: str) -> None:
+    assert only(draft, [turn(said)]) == "supposed"
+
+
+def test_a_relation_keeps_a_predicate_that_is_known_or_was_said() -> None:
+    text = "Order 4711 contains a BT-500 and sits next to crate 9."
+
+    known = kept(fact("relation", "BT-500", text, subject="Order 4711", object_text="includes"), [turn(text)])
+    heard = kept(fact("relation", "crate 9", text, subject="order 4711", object_text="sits next to"), [turn(text)])
+    guessed = kept(fact("relation", "BT-500", text, subject="order 4711", object_text="was stolen by"), [turn(text)])
+
+    assert (known.subject, known.object) == ("order 4711", "contains")
+    assert heard.object == "sits next to"
+    assert guessed.object is None
+    assert only(fact("relation", "BT-500", text, subject="order 9"), [turn(text)]) == "subject_not_said"
 
 
 def test_what_is_drunk_is_one_thing_with_or_without_its_verb() -> None:

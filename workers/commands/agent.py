@@ -44,7 +44,7 @@ def publish(
         **{"v": 1, "kind": "turn", "event_id": str(uuid7()), "user_id": user, "session_id": session},
         **{"at": now, "published_at": now, "role": role, "content": text, "producer": "cli", "seq": 1},
     }
-    answer = _call("POST", "/v1/events", [event])
+    answer = call("POST", "/v1/events", [event])
     results = cast("list[dict[str, Any]]", answer.get("results", []))
     refused = [result for result in results if result.get("status") == "rejected"]
     if refused:
@@ -67,7 +67,7 @@ def event(
     as_json: bool = typer.Option(False, "--json", help="JSON"),
 ) -> None:
     """Says where an event stands and what came of it."""
-    told = _call("GET", f"/v1/events/{event_id}", {})
+    told = call("GET", f"/v1/events/{event_id}", {})
     if as_json:
         show_json(told)
         return
@@ -99,7 +99,7 @@ def recall(
 ) -> None:
     """Asks for the pack of a question and prints its prompt block."""
     settings = load_settings().recall
-    pack = _call(
+    pack = call(
         "POST",
         "/v1/recall",
         {
@@ -119,7 +119,7 @@ def recall(
     if pack.get("prompt") or lag.get("undigested_turns"):
         _tell_waiting(int(lag.get("undigested_turns", 0)), int(lag.get("unindexed", 0)))
     else:
-        _tell_why_nothing(_call("GET", "/v1/memories", {"user_id": user, "limit": 1}))
+        _tell_why_nothing(call("GET", "/v1/memories", {"user_id": user, "limit": 1}))
 
 
 def memories(
@@ -129,7 +129,7 @@ def memories(
     as_json: bool = typer.Option(False, "--json", help="JSON"),
 ) -> None:
     """Lists what is remembered of a user."""
-    answer = _call("GET", "/v1/memories", {"user_id": user, "kind": kind})
+    answer = call("GET", "/v1/memories", {"user_id": user, "kind": kind})
     if as_json:
         show_json(answer)
         return
@@ -170,7 +170,8 @@ def _tell_why_nothing(page: dict[str, Any]) -> None:
         tell("没有要显示的记忆，也没有等待整理的对话", "there is nothing to show, and nothing waits to be digested")
 
 
-def _call(method: str, path: str, content: Any) -> dict[str, Any]:
+def call(method: str, path: str, content: Any) -> dict[str, Any]:
+    """The service's answer to one request. Raises: what the command line ends with."""
     import httpx  # noqa: PLC0415 - only these commands speak HTTP
 
     settings = load_settings()

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from llm.face import WindowRequest
 from llm.offline import OfflineModel
-from memory.gate import GatePolicy, decide, own_drafts, requests, screen
+from memory.gate import decide, own_drafts, requests, screen
 from memory.guard import flags
 from memory.language import language_of
+from memory.policy import GatePolicy
 from memory.prompts import PROMPT_VERSION
 from memory.turns import TurnView
 from memory.verify import verify

@@ -1,0 +1,173 @@
+"""Reads: the three legs of a question, and what a tenant holds, with what its vector index really lists."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+from weaviate.classes.query import Filter, MetadataQuery
+
+from schemas.indexing import Hit, IndexQuery, Vector
+from stores.weaviate import shape
+from stores.weaviate.generations import Collection
+
+# The server's own limit on one answer, unless it is set to another.
+MOST = 10_000
+PAGE_ROWS = 1_000
+
+_HIT = ["kind", "row_version"]
+_ROW = ["row_version", "dimensions", "user_ref"]
+
+Listed = tuple[UUID, int, bool]
+
+
+async def search(part: Collection, query: IndexQuery) -> list[Hit]:
+    """Hits of all legs; each leg is a request of its own, because a fused answer hides the raw scores."""
+    filters, limit = shape.visible(query), min(query.limit, MOST)
+    legs: list[tuple[str, Awaitable[Any]]] = []
+    vector = direction(query.vector)
+    if vector is not None:
+        legs.append(
+            (
+                "cosine",
+                part.query.near_vector(
+                    vector,
+                    target_vector=shape.VECTOR,
+                    filters=filters,
+                    limit=limit,
+                    return_properties=_HIT,
+                    return_metadata=MetadataQuery(distance=True),
+                ),
+            )
+        )
+    if query.terms:
+        legs += [
+            (
+                field,
+                part.query.bm25(
+                    query.terms,
+                    query_properties=[field],
+                    filters=filters,
+                    limit=limit,
+                    return_properties=_HIT,
+                    return_metadata=MetadataQuery(score=True),
+                ),
+            )
+            for field in (shape.OWN, shape.CONTEXT)
+        ]
+    answers = await _together([leg for _, leg in legs])
+    return _merged({name: answer.objects for (name, _), answer in zip(legs, answers, strict=True)})
+
+
+async def _together(work: Sequence[Awaitable[Any]]) -> list[Any]:
+    """All answers; the first failure once nothing runs any more."""
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return answers
+
+
+def direction(vector: Vector | None) -> list[float] | None:
+    """A question's vector as the server takes it; None for one without direction, which asks nothing."""
+    if vector is None:
+        return None
+    length = float(np.linalg.norm(vector))
+    return vector.tolist() if 0.0 < length < float("inf") else None
+
+
+def _merged(legs: dict[str, Sequence[Any]]) -> list[Hit]:
+    found: dict[UUID, Any] = {}
+    parts: dict[UUID, dict[str, float]] = {}
+    for name, objects in legs.items():
+        for one in objects:
+            found[one.uuid] = one
+            parts.setdefault(one.uuid, {})[name] = _raw(name, one.metadata)
+    return [
+        Hit(
+            id=one,
+            kind=str(thing.properties["kind"]),
+            row_version=int(thing.properties["row_version"]),
+            cosine=parts[one].get("cosine"),
+            own_bm25=parts[one].get(shape.OWN),
+            context_bm25=parts[one].get(shape.CONTEXT),
+        )
+        for one, thing in found.items()
+    ]
+
+
+def _raw(leg: str, metadata: Any) -> float:
+    # The server leaves out BM25's constant factor k1 + 1, by which the embedded index and the rules count.
+    return 1.0 - float(metadata.distance) if leg == "cosine" else float(metadata.score) * (shape.K1 + 1.0)
+
+
+class Row(NamedTuple):
+    """A stored row, and how many dimensions its vector had when it was written (0: none)."""
+
+    id: UUID
+    row_version: int
+    dimensions: int
+    user_ref: UUID
+
+
+async def page(part: Collection, after: UUID | None, limit: int) -> list[Row]:
+    """The next rows of a tenant in id order, its mark among them."""
+    found = await part.query.fetch_objects(limit=limit, after=after, return_properties=_ROW)
+    return [_row(one) for one in found.objects]
+
+
+async def some(part: Collection, filters: Any, limit: int = MOST) -> list[Row]:
+    """Rows that pass a filter, in id order: the server knows no order and no place to go on from beside a filter."""
+    found = await part.query.fetch_objects(limit=limit, filters=filters, return_properties=_ROW)
+    return sorted(_row(one) for one in found.objects if one.uuid != shape.MARK_ID)
+
+
+async def of_user(part: Collection, user_ref: UUID) -> list[Listed] | None:
+    """Every row of a user, in id order; None when there may be more than one answer holds."""
+    rows = await some(part, Filter.by_property("user_ref").equal(user_ref.hex))
+    return await listed(part, rows) if len(rows) < MOST else None
+
+
+async def held(part: Collection, ids: Sequence[UUID]) -> list[Listed]:
+    """Those of the rows that are there."""
+    return await listed(part, await some(part, Filter.by_id().contains_any(list(ids)), len(ids)))
+
+
+async def dimensions(part: Collection) -> int | None:
+    """How many dimensions the tenant's vectors have; None before the first one."""
+    found = await some(part, Filter.by_property("dimensions").greater_than(0), 1)
+    return found[0].dimensions if found else None
+
+
+async def listed(part: Collection, rows: Sequence[Row]) -> list[Listed]:
+    """(id, row_version, whether the vector index lists it) of rows.
+
+    That a row was given a vector tells nothing: a server that was killed keeps the row and lacks the vector for good.
+    Few rows are compared one by one, so that a question with any vector lists all that there are.
+    """
+    there: set[UUID] = set()
+    for count in sorted({row.dimensions for row in rows if row.dimensions}):
+        ids = [row.id for row in rows if row.dimensions == count]
+        for start in range(0, len(ids), PAGE_ROWS):
+            there |= await _in_vector_index(part, ids[start : start + PAGE_ROWS], count)
+    return [(row.id, row.row_version, row.id in there) for row in rows]
+
+
+async def _in_vector_index(part: Collection, ids: list[UUID], count: int) -> set[UUID]:
+    found = await part.query.near_vector(
+        [1.0] + [0.0] * (count - 1),
+        target_vector=shape.VECTOR,
+        filters=Filter.by_id().contains_any(ids),
+        limit=len(ids),
+        return_properties=[],
+    )
+    return {one.uuid for one in found.objects}
+
+
+def _row(one: Any) -> Row:
+    found = one.properties
+    version, count = int(found.get("row_version") or 0), int(found.get("dimensions") or 0)
+    return Row(one.uuid, version, count, UUID(str(found["user_ref"])))
