@@ -164,3 +164,30 @@ class Explanation(BaseModel):
     replaced: tuple[UUID, ...] = ()
     replaced_by: tuple[UUID, ...] = ()
     facts: dict[str, Any] = {}
+
+
+class UndoView(BaseModel):
+    """Something that was taken back as a whole. One that `withdraws` another gave that one's statements back.
+
+    `target` is an internal id of a session, the name of a source, the id of an event or of a summary.
+    """
+
+    id: UUID
+    kind: str
+    target: str
+    user_id: str | None = None
+    until: datetime
+    withdraws: UUID | None = None
+    actor: str
+    reviewer: str | None = None
+    reason: str | None = None
+    decided_at: datetime
+
+
+class UndoneView(BaseModel):
+    """What an undo, or its withdrawal, touched."""
+
+    undo_id: UUID
+    statements: int
+    turns: int
+    episodes: int

@@ -44,7 +44,8 @@ class IndexState(SQLModel, table=True):
 
     `epoch` is the index's own identity, null while nobody has looked. `is_whole` is false from the moment on which that
     index was found gone until everything is in the new one. `walked_at` is when both sides were last compared, `drift`
-    what differed then, and `walk` where a comparison that is under way stands.
+    what differed then, and `walk` where a comparison that is under way stands. `incarnation` is the run of the index's
+    server whose contents were last doubted, null where there is no server.
     """
 
     __tablename__ = "index_states"  # pyright: ignore[reportAssignmentType]
@@ -55,6 +56,7 @@ class IndexState(SQLModel, table=True):
     walked_at: datetime | None = Field(default=None, sa_type=UtcTime)
     walk: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
     drift: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+    incarnation: str | None = None
     changed_at: datetime = Field(sa_type=UtcTime)
 
 

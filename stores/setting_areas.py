@@ -85,8 +85,8 @@ class EmbedSettings(Area):
 class WeaviateSettings(Area):
     """The Weaviate server, where `AFTERTURN_INDEX` is weaviate. One tenant of it for each organisation.
 
-    `grpc` is host:port; without it the host of `url`, at port 50051, or 443 behind https. `alias` names the
-    installation: two with one server need two. `replicas` is on how many of its nodes a row stands.
+    `grpc` is host:port; without it the host of `url`, at port 50051. `alias` names the installation: two with one
+    server need two. `replicas` is on how many of its nodes a row stands.
     Units: timeout_seconds bounds one write or listing; a search is bounded by its recall.
     """
 
@@ -95,7 +95,7 @@ class WeaviateSettings(Area):
     api_key: SecretStr | None = None
     alias: str = Field(default="Afterturn", pattern=r"^[A-Z][A-Za-z0-9]{0,63}$")
     replicas: Annotated[int, Field(ge=1, le=99)] = 1
-    timeout_seconds: Seconds = 30
+    timeout_seconds: Seconds = 15
 
 
 class WindowSettings(Area):

@@ -31,6 +31,7 @@ from workers.commands import (
     review,
     run,
     spend,
+    undo,
     why,
 )
 from workers.speech import Language, speak, tell, tr
@@ -44,6 +45,7 @@ COMMANDS = (
     explain,
     knowledge,
     review,
+    undo,
     policy,
     keys,
     spend,

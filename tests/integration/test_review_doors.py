@@ -199,3 +199,22 @@ def test_a_memory_tells_its_story(shop: Shop, http: TestClient, command: Any) ->
     assert http.get(f"/v1/memories/{claim.id}/explain", headers=plain).status_code == 404
     assert http.get(f"/v1/memories/{porto.id}/explain", headers=plain).status_code == 200
     assert command("explain", str(porto.id))[0] == 0
+
+
+def test_a_session_goes_and_comes_back_by_both_doors(shop: Shop, http: TestClient, command: Any) -> None:
+    claims(shop, "I like rye bread.", "I like oat milk.")
+
+    order = {"kind": "session", "name": "s1", "user_id": "u1", "reason": "poisoned", "reviewer": "Ines"}
+    done = http.post("/v1/undos", json=order).json()
+    assert (done["statements"], done["turns"], done["episodes"]) == (1, 1, 1)
+    assert shop.facts() == ["+rye bread"]
+    assert http.get("/v1/undos").json()["items"][0]["reviewer"] == "Ines"
+    assert "poisoned" in command("undo", "--list", language="zh")[1]
+    back = command("undo", "--back", done["undo_id"], language="zh")
+    assert (back[0], back[1].startswith("已收回：1 条陈述")) == (0, True)
+    assert http.post(f"/v1/undos/{done['undo_id']}/withdraw", json={}).json()["code"] == "decided_already"
+    gone = command("undo", "--session", "s0", "--user", "u1", "--reason", "spam", "--json")
+    assert json.loads(gone[1])["statements"] == 1
+    assert shop.facts() == ["+oat milk"]
+    plain = {"Authorization": f"Bearer {credential(shop, 'recall', 'admin')}"}
+    assert http.post("/v1/undos", json=order, headers=plain).status_code == 403
