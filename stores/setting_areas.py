@@ -181,6 +181,7 @@ class WorkerSettings(Area):
     `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved, and
     the index at most index_slots. reconcile_seconds is how often the index's identity is looked at, and every
     reconcile_hours everything in it is compared with SQL.
+    probe_port is where a worker or beat answers /healthz, /readyz and /metrics, if it is not 0.
     Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
     """
 
@@ -192,6 +193,8 @@ class WorkerSettings(Area):
     reconcile_seconds: Seconds = 30
     reconcile_hours: Annotated[float, Field(gt=0, le=8_760)] = 24
     grace_seconds: Seconds = 10
+    probe_host: str = "127.0.0.1"
+    probe_port: Port = 0
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 

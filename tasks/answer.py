@@ -19,7 +19,7 @@ from memory.turns import TurnView
 from schemas.drafts import WindowDraft
 from schemas.envelopes import disclose_json, enclose_json
 from schemas.errors import BadAnswer, ModelBusy, Permanent
-from stores import metrics, spend, windows
+from stores import calls, metrics, spend, windows
 from stores.kit import Kit
 from stores.windows import Claim
 from tasks.work import hear
@@ -97,7 +97,9 @@ def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> Window
     if not any_informative(request.turns, request.context):
         return _charged(asking, rules.digest(request)).draft
     try:
-        return _charged(asking, asking.kit.model.digest(request)).draft
+        with calls.timed("digest"):
+            given = asking.kit.model.digest(request)
+        return _charged(asking, given).draft
     except (ModelBusy, BadAnswer) as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()
         spent = usage_of(exc)

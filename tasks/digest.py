@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Callable
 
 from sqlmodel import Session
@@ -15,7 +16,7 @@ from stores import circuit, metrics, windows
 from stores.kit import Kit, process_kit
 from stores.logcontext import bound
 from stores.windows import Claim
-from tasks import alone
+from tasks import alone, lags
 from tasks.answer import answer
 from tasks.app import DIGEST
 from tasks.apply import apply
@@ -48,10 +49,12 @@ def digest(kit: Kit) -> Claim | None:
 def work(kit: Kit, claim: Claim) -> None:
     """Brings a claimed window to an outcome in this process: applied, given back for later, or buried."""
     with bound(window_id=claim.window_id, session_ref=claim.session_ref), in_hand.hold(claim, kit.db):
+        started = time.monotonic()
         try:
             with within(kit, claim):
                 draft = answer(kit, claim)
             apply(kit, claim, draft)
+            lags.applied(claim.waited_seconds, time.monotonic() - started)
         except StaleClaim:
             logger.info("window passed to another worker")
         except Exception as exc:

@@ -16,9 +16,10 @@ from memory.windows import backoff
 from schemas.errors import BadAnswer, ServiceError, Transient
 from schemas.indexing import IndexRow, Vector
 from schemas.tables import OutboxRow
-from stores import index_states, metrics, outbox, tenancy
+from stores import calls, index_states, metrics, outbox, tenancy
 from stores.kit import Kit, process_kit
 from stores.projection import Projected, project_all, standings
+from tasks import lags
 from tasks.app import INDEX, RECONCILE
 from tasks.base import MemoryTask, hint, memory_task
 
@@ -68,6 +69,7 @@ def index(kit: Kit) -> int:
         kit, moved, lambda tenant_id, items: kit.index.delete(tenant_id, [one.claim.record_id for one in items])
     )
     failed = sum(item.failure is not None for item in owed)
+    lags.indexed((item.claim for item in owed if item.failure is None), kit.clock())
     logger.info("index written records=%d failed=%d moved=%d", len(owed), failed, len(moved))
     return len(claims)
 
@@ -198,7 +200,8 @@ def _embedded(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
     Raises: ModelBusy; BadAnswer when it takes none, for then it is set up wrong and no text is at fault.
     """
     try:
-        return list(kit.embedder.embed(texts))
+        with calls.timed("embed"):
+            return list(kit.embedder.embed(texts))
     except BadAnswer as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()
     kit.embedder.embed([_PROBE])

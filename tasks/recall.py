@@ -114,7 +114,8 @@ async def recall(kit: Kit, key: KeyInfo, request: RecallRequest, *, guards: Guar
     ask = _Ask(kit=kit, key=key, request=request, guards=guards)
     embedding = asyncio.ensure_future(_embed(ask))
     try:
-        base = await _base(ask)
+        with metrics.RECALL_STAGE.labels("read").time():
+            base = await _base(ask)
         answer = Pack() if base is None else await _answer(ask, base, embedding)
     finally:
         embedding.cancel()
@@ -164,7 +165,7 @@ async def _embed(ask: _Ask) -> Vector | None:
 
 def _embedded(ask: _Ask) -> Sequence[Vector]:
     # Judged here and not where it is waited for: that one caller had little time says nothing of the embedder.
-    with ask.guards.embedder.call():
+    with ask.guards.embedder.call(), metrics.RECALL_STAGE.labels("embed").time():
         return ask.kit.embedder.embed([ask.request.query])
 
 
@@ -173,7 +174,8 @@ async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[Vector | None]
     hits = await _search(ask, base.sight, question, await _vector(ask, embedding))
     try:
         finish = partial(_finish, ask, base, question, hits)
-        return await asyncio.wait_for(_in_thread(ask.guards.sql_threads, finish), ask.left())
+        with metrics.RECALL_STAGE.labels("pack").time():
+            return await asyncio.wait_for(_in_thread(ask.guards.sql_threads, finish), ask.left())
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without hydration error=%s", type(exc).__name__)
         ask.miss("index")
@@ -228,7 +230,8 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
     )
     try:
         # The adapter keeps its own time-out; the outer one is for an adapter that does not.
-        hits = await asyncio.wait_for(ask.kit.index.search(query, timeout_seconds=left), left + 0.005)
+        with metrics.RECALL_STAGE.labels("search").time():
+            hits = await asyncio.wait_for(ask.kit.index.search(query, timeout_seconds=left), left + 0.005)
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without index error=%s", type(exc).__name__)
         if left >= FAIR_SECONDS:

@@ -15,6 +15,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import (
     celeryd_init,
+    heartbeat_sent,
     setup_logging,
     worker_init,
     worker_ready,
@@ -28,6 +29,7 @@ from tasks.app import app, transport_options
 from tasks.inhand import in_hand
 from workers import broker, logs, transport
 from workers.presence import ready_file, start_record
+from workers.probe import pulse
 from workers.roles import Role
 
 logger = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ def serve(role: Role) -> Celery:
         (setup_logging, life.set_up_logs),
         (celeryd_init, life.choose_queues),
         (worker_init, life.check_broker),
+        (heartbeat_sent, life.say_alive),
         (worker_ready, life.say_ready),
         (worker_shutting_down, life.bound_the_stop),
         (worker_shutdown, life.say_gone),
@@ -99,6 +102,10 @@ class _Life:
         except StoreBusy:
             logger.warning("broker does not answer yet")
 
+    def say_alive(self, **_: object) -> None:
+        """The loop that takes messages goes round."""
+        pulse.beats()
+
     def say_ready(self, **_: object) -> None:
         """Leaves the ready file and the start record."""
         home = load_settings().home
@@ -111,12 +118,14 @@ class _Life:
         }
         for path in (start_record(home, self.role.name), ready_file(home, self.role.name)):
             _write(path, record)
+        pulse.is_ready = True
 
     def bound_the_stop(self, **_: object) -> None:
         """Celery waits for running tasks however long they take; a model's call takes longer than any grace."""
         if self._is_stopping:
             return
         self._is_stopping = True
+        pulse.is_ready = False
         grace = load_settings().workers.grace_seconds
         end = threading.Timer(max(0.5, grace - LAST_SECONDS), self._end_now)
         end.daemon = True
