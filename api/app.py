@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import dead, events, health, memories, operations, problems, recall, reviews, why
+from api import dead, events, health, memories, operations, problems, recall, reviews, spend, undos, why
 from api.limits import BodyLimit
 from api.state import Held, close, warm
 from stores.kit import Kit
@@ -54,7 +54,18 @@ def create_app(kit: Kit | None = None) -> FastAPI:
     app.state.held = Held(kit=kit)
     app.add_middleware(BodyLimit, max_bytes=settings.api.max_body_bytes)
     problems.install(app)
-    for part in (events, dead, recall, why, memories, reviews, operations, health):
+    for part in (
+        events,
+        dead,
+        recall,
+        why,
+        memories,
+        reviews,
+        undos,
+        operations,
+        spend,
+        health,
+    ):
         app.include_router(part.router)
     problems.describe(app)
     return app

@@ -18,12 +18,14 @@ from api.cursors import read_cursor, write_cursor
 from api.problems import RESPONSES, wanted_language
 from api.state import kit_of
 from api.views import MemoryDetail, MemoryPage, MemoryView, decision_view, memory_of, pending_view
+from schemas.dossiers import Explanation
 from schemas.errors import NotFound
 from stores import catalogue
 from stores.catalogue import Place, Status
 from stores.kit import Kit
 from stores.recall import alias_set, episode_record, fact_records, procedure_record
 from stores.tenancy import KeyInfo, find_user
+from tasks.explain import Reader, explain
 
 router = APIRouter(prefix="/v1", tags=["memories"])
 
@@ -65,6 +67,19 @@ async def memory(
     """A fact with all versions of its slot and every decision on it; an episode or a procedure version by itself."""
     language = wanted_language(request.headers.get("accept-language", ""))
     return await asyncio.to_thread(_detail, await kit_of(request.app), key, memory_id, language)
+
+
+@router.get("/memories/{memory_id}/explain", responses=RESPONSES, summary="Why a memory is as it is")
+async def explain_memory(
+    request: Request, memory_id: UUID, key: Annotated[KeyInfo, Depends(key_with("recall"))]
+) -> Explanation:
+    """What was said and by whom, what was decided by which rule, what it replaced, what replaced it.
+
+    With the right `review` also of statements that wait or were refused, and of drafts.
+    """
+    language = wanted_language(request.headers.get("accept-language", ""))
+    reader = Reader(tenant_id=key.tenant_id, may_review="review" in key.rights, language=language)
+    return await asyncio.to_thread(explain, await kit_of(request.app), memory_id, reader)
 
 
 def _page(kit: Kit, key: KeyInfo, wanted: Listing, language: str) -> MemoryPage:

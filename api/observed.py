@@ -15,7 +15,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from schemas.errors import ServiceError
 from schemas.tables import Evidence, Job
-from stores import budget, circuit, dead, index_states, metrics, outbox, suspects, waits, windows
+from stores import budget, circuit, dead, index_states, metrics, outbox, spend, suspects, waits, windows
 from stores.kit import Kit
 from tasks.app import INGEST, PREFIX, QUEUES, ROUTES, beat_seconds
 
@@ -39,6 +39,9 @@ _FROM_SQL = (
     metrics.MODEL_OPEN,
     metrics.OVER_BUDGET,
     metrics.BUDGET_LEFT,
+    metrics.LLM_CALLS,
+    metrics.LLM_TOKENS,
+    metrics.LLM_COST,
 )
 
 
@@ -63,6 +66,7 @@ def _try_sql(kit: Kit) -> bool:
             _observe_work(session, now)
             _observe_people(session, now)
             _observe_budget(kit, session)
+            _observe_spend(session)
             for job in session.exec(select(Job).where(col(Job.last_success_at).is_not(None))):
                 if job.last_success_at is not None:
                     metrics.BEAT_SUCCESS.set(job.last_success_at.timestamp(), job.name)
@@ -105,6 +109,15 @@ def _observe_budget(kit: Kit, session: Session) -> None:
         most = sorted(spent.items(), key=lambda one: one[1], reverse=True)[:MOST_TENANTS]
         for tenant_id, tokens in most:
             metrics.BUDGET_LEFT.set(max(0.0, 1 - tokens / limit), str(tenant_id))
+
+
+def _observe_spend(session: Session) -> None:
+    for row in spend.spent_today(session):
+        labels = (str(row.tenant_id), row.model, row.stage)
+        metrics.LLM_CALLS.set(row.calls, *labels)
+        metrics.LLM_TOKENS.set(row.input_tokens, *labels, "in")
+        metrics.LLM_TOKENS.set(row.output_tokens, *labels, "out")
+        metrics.LLM_COST.set(row.cost_usd, *labels)
 
 
 def _try_broker(kit: Kit) -> bool:

@@ -14,6 +14,8 @@ from llm.face import Usage
 from schemas.errors import BadAnswer, ModelBusy, ServiceError
 
 SPLIT_CODES = frozenset({"truncated", "too_long"})
+#: Failures of a service that a request may bring about by itself, when the service answers everybody else.
+WINDOW_CODES = frozenset({"server_error", "timeout", "bad_response", "empty"})
 ENDPOINT_CODES = frozenset({"unauthorized", "forbidden", "not_found", "quota", "bad_request"})
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 Language = Literal["zh", "en", "ja", "ko", "ru", "und"]
 
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[\U00020000-\U0002fa1f]")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
 _KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
 _HANGUL = re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
@@ -28,7 +28,11 @@ def language_of(text: str) -> Language:
 
     Latin script counts as en. Addresses, e-mails and code blocks are not counted.
     """
-    sample = _NOISE.sub(" ", text[:_MAX_SCAN])
+    sample = text[:_MAX_SCAN]
+    if "://" in sample or "@" in sample or "```" in sample:
+        sample = _NOISE.sub(" ", sample)
+    if sample.isascii():
+        return "en" if _LATIN_WORD.search(sample) else "und"
     kana, hangul, cyrillic = (len(script.findall(sample)) for script in (_KANA, _HANGUL, _CYRILLIC))
     han, words = len(_HAN.findall(sample)), len(_LATIN_WORD.findall(sample))
     if kana and kana >= 0.1 * (kana + han):

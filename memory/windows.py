@@ -22,9 +22,9 @@ class WindowPolicy:
 
     `window_turns` bounds what one transaction writes about a window, however short its turns are.
     `lease_seconds` must exceed the model's deadline and a margin for the write. `max_attempts` bounds tries without an
-    outcome that were the window's own (bugs) before it becomes a dead letter, `max_crashes` the processes that died
-    over it alone. A busy or unreachable model is no fault of the window: it is asked again for
-    `patience_seconds` after the window was cut.
+    outcome that were the window's own before it becomes a dead letter: bugs, and failures of a model that answered
+    others at that time, these for `patience_seconds` after it was cut at least. `max_crashes` bounds the processes that
+    died over it alone. A model that is away buries nothing, however long.
     """
 
     idle_seconds: float = 90.0

@@ -85,6 +85,51 @@ REASONS: Mapping[str, tuple[str, str]] = {
 """Code -> (en, zh)."""
 
 
+RULES: Mapping[str, tuple[str, str]] = {
+    "first_statement": ("nothing was known here before", "此前没有相关记忆"),
+    "newer_statement": ("a newer statement takes the place of an older one", "较新的说法取代较旧的"),
+    "past_statement": ("it was said to hold in the past", "说的是过去的情况"),
+    "same_value": ("it was said again", "再次说到同样的内容"),
+    "more_specific": ("it was said more precisely", "说得更具体"),
+    "earlier_begin": ("it is known to have begun earlier", "开始时间更早"),
+    "holds_again": ("it holds again without a gap", "继续有效，没有间断"),
+    "new_end": ("its end is known now", "结束时间已知"),
+    "retraction": ("it was taken back", "已收回"),
+    "denial": ("it was denied", "已否认"),
+    "said_to_be_past": ("it was said to be past", "已说明是过去的情况"),
+    "lesser_origin": (
+        "a lesser origin says otherwise: both stay, contested",
+        "来源较弱者说法矛盾：并存，有争议",
+    ),
+    "closes_only_by_retraction": (
+        "only taking it back ends it: both stay",
+        "只能以收回结束：并存，有争议",
+    ),
+    "contest_resolved": ("a better origin settled the contest", "更可靠的来源解决了争议"),
+    "covered_by_newer": ("all of its time is covered by newer statements", "其时段已全部被较新的说法覆盖"),
+    "evidence_withdrawn": ("words that it rested on count no more", "其依据的话不再有效"),
+    "forgotten": ("it was forgotten on request", "已应要求遗忘"),
+    "tombstone": ("everything before it is forgotten", "此前的内容均已遗忘"),
+    "past_covered_by_others": ("something else is known of that time", "那段时间已有其他记忆"),
+    "already_so": ("it changed nothing", "没有改变任何内容"),
+    "not_effective": ("it waits, or was refused, and changes nothing", "尚待决定或已被拒绝，不产生改变"),
+    "retraction_of_nothing_held": ("there was nothing to take back", "没有可收回的内容"),
+    "denial_of_nothing_held": ("there was nothing to deny", "没有可否认的内容"),
+    "retraction_of_lesser_origin": ("the one who takes it back is a lesser origin", "收回者的来源较弱"),
+    "denial_of_lesser_origin": ("the one who denies it is a lesser origin", "否认者的来源较弱"),
+    "feedback.correct": ("somebody said that it is right", "有人说它正确"),
+    "feedback.wrong": ("somebody said that it is wrong", "有人说它错误"),
+    "feedback.outdated": ("somebody said that it is outdated", "有人说它已过时"),
+}
+"""Rule of a fold -> (en, zh)."""
+
+
+def rule_words(rule_id: str, language: str) -> str:
+    """A rule in words; one that is not listed stands for itself."""
+    found = RULES.get(rule_id)
+    return rule_id if found is None else found[1 if language == "zh" else 0]
+
+
 def reason_words(code: str, language: str) -> str:
     """A reason code in words; a code that is not listed stands for itself."""
     if code.startswith("legal_basis_"):

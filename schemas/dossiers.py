@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -96,3 +97,97 @@ class VerdictPage(BaseModel):
 
     items: tuple[VerdictView, ...]
     next_cursor: str | None = None
+
+
+class SaidView(BaseModel):
+    """One statement of a story: what was said, by whom, and where it stands now."""
+
+    evidence_id: UUID | None = None
+    event_id: UUID
+    role: str
+    user_id: str | None = None
+    at: datetime
+    quote: str
+    op: str | None = None
+    key: str | None = None
+    value: str | None = None
+    source: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    ticket_id: str | None = None
+    state: str | None = None
+    write_status: str | None = None
+    confidence: float | None = None
+
+
+class Step(BaseModel):
+    """One decision: by the gate, by a person, or by the fold of a slot. `rule_id` and `inputs` let it be replayed."""
+
+    at: datetime
+    by: str
+    op: str
+    rule_id: str | None = None
+    why: str = ""
+    inputs: dict[str, Any] = {}
+    policy_version: str | None = None
+    evidence_id: UUID | None = None
+    fact_id: UUID | None = None
+    replaced_ids: tuple[UUID, ...] = ()
+    actor: str | None = None
+
+
+class VersionView(BaseModel):
+    """One version of the same slot, on both time axes."""
+
+    fact_id: UUID
+    value: str
+    polarity: str
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    recorded_at: datetime
+    superseded_at: datetime | None = None
+    rule_id: str
+    write_status: str
+    contested: bool = False
+
+
+class Explanation(BaseModel):
+    """Why a memory is as it is: what was said, what was decided when and why, what it replaced, what replaced it."""
+
+    id: UUID
+    kind: str
+    title: str
+    status: str
+    said: tuple[SaidView, ...] = ()
+    steps: tuple[Step, ...] = ()
+    versions: tuple[VersionView, ...] = ()
+    replaced: tuple[UUID, ...] = ()
+    replaced_by: tuple[UUID, ...] = ()
+    facts: dict[str, Any] = {}
+
+
+class UndoView(BaseModel):
+    """Something that was taken back as a whole. One that `withdraws` another gave that one's statements back.
+
+    `target` is an internal id of a session, the name of a source, the id of an event or of a summary.
+    """
+
+    id: UUID
+    kind: str
+    target: str
+    user_id: str | None = None
+    until: datetime
+    withdraws: UUID | None = None
+    actor: str
+    reviewer: str | None = None
+    reason: str | None = None
+    decided_at: datetime
+
+
+class UndoneView(BaseModel):
+    """What an undo, or its withdrawal, touched."""
+
+    undo_id: UUID
+    statements: int
+    turns: int
+    episodes: int

@@ -44,7 +44,8 @@ class IndexState(SQLModel, table=True):
 
     `epoch` is the index's own identity, null while nobody has looked. `is_whole` is false from the moment on which that
     index was found gone until everything is in the new one. `walked_at` is when both sides were last compared, `drift`
-    what differed then, and `walk` where a comparison that is under way stands.
+    what differed then, and `walk` where a comparison that is under way stands. `incarnation` is the run of the index's
+    server whose contents were last doubted, null where there is no server.
     """
 
     __tablename__ = "index_states"  # pyright: ignore[reportAssignmentType]
@@ -55,6 +56,7 @@ class IndexState(SQLModel, table=True):
     walked_at: datetime | None = Field(default=None, sa_type=UtcTime)
     walk: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
     drift: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+    incarnation: str | None = None
     changed_at: datetime = Field(sa_type=UtcTime)
 
 
@@ -102,6 +104,23 @@ class Reservation(SQLModel, table=True):
     spent_before: int
     used: int | None = None
     created_at: datetime = Field(sa_type=UtcTime)
+
+
+class Spending(SQLModel, table=True):
+    """What a tenant's windows cost on one day (UTC), by stage and model: of all calls, applied or not."""
+
+    __tablename__ = "spendings"  # pyright: ignore[reportAssignmentType]
+
+    tenant_id: UUID = Field(primary_key=True)
+    day: date = Field(primary_key=True)
+    stage: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
 
 
 class Circuit(SQLModel, table=True):

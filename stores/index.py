@@ -37,8 +37,16 @@ class Index(Protocol):
         """(id, row_version, has a vector) of every row with a higher id than `after`, in id order."""
         ...
 
+    def held(self, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, tuple[int, bool]]:
+        """(row_version, has a vector) of those of the rows that are there, by id."""
+        ...
+
     def identity(self, tenant_id: UUID) -> UUID | None:
         """Which index the tenant's rows are in: made with it, and gone with it. None when there is none."""
+        ...
+
+    def incarnation(self) -> str | None:
+        """Which run of its server this is: a new one may have lost vectors. None where that cannot be or be told."""
         ...
 
     def rebuild(self) -> None:

@@ -100,6 +100,22 @@ def lose(session: Session, tenant_id: UUID, identity: UUID | None, *, everything
     )
 
 
+def doubt(session: Session, incarnation: str, *, limit: int) -> int:
+    """Has up to `limit` tenants compared again whose index was last doubted under another run of its server.
+
+    Answers how many; the caller goes on until none is left. Nobody is told that anything is missing: it may not be.
+    """
+    query = select(IndexState).where(
+        or_(col(IndexState.incarnation).is_(None), col(IndexState.incarnation) != incarnation)
+    )
+    rows = session.exec(query.order_by(col(IndexState.tenant_id)).limit(limit)).all()
+    now = database_now(session)
+    for row in rows:
+        walk = {"all": True} if row.walk.get("all") else {}
+        _change(session, row.tenant_id, incarnation=incarnation, walked_at=None, walk=walk, changed_at=now)
+    return len(rows)
+
+
 def next_walk(session: Session, *, every_seconds: float) -> IndexState | None:
     """The tenant to compare next: one whose index was lost, else the one not compared for longest, if that is long."""
     before = database_now(session) - timedelta(seconds=every_seconds)

@@ -19,7 +19,8 @@ from memory.knowledge import Document
 from schemas.envelopes import disclose, enclose, keyed_hash
 from schemas.errors import BadInput, NotFound
 from schemas.knowledge import KnowledgeVersion, Triple
-from stores.sql import insert_new, insert_once
+from stores.rows import insert
+from stores.sql import insert_once
 
 MAX_TRIPLES_READ = 4_000
 _HASHES_PER_QUERY = 400
@@ -78,7 +79,7 @@ def add(
         for ordinal, one in enumerate(given.triples)
     ]
     for start in range(0, len(triples), _ROWS_PER_INSERT):
-        insert_new(session, Triple, triples[start : start + _ROWS_PER_INSERT])
+        insert(session, Triple, triples[start : start + _ROWS_PER_INSERT])
     return Imported(version_id=row.id, triple_count=len(triples), is_new=True)
 
 

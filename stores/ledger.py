@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import NamedTuple, TypedDict
 from uuid import UUID
 
 import sqlalchemy
@@ -16,7 +16,8 @@ from sqlmodel import Session, col, select
 
 from schemas.delivery import EventState
 from schemas.tables import LedgerEntry, Reception, Turn
-from stores.sql import insert_once, upsert
+from stores.rows import among, insert_new
+from stores.sql import upsert
 
 _IDS_PER_QUERY = 500
 _RECEPTION_KEY = ("tenant_id", "producer", "day")
@@ -59,10 +60,11 @@ def enter(session: Session, tenant_id: UUID, entries: Sequence[Entry]) -> dict[U
 
     A row that only says `rejected` is no obstacle: the event is entered in its place and counts as new.
     """
-    inserted = {row[1] for row in insert_once(session, LedgerEntry, cast("Sequence[Mapping[str, Any]]", entries))}
-    missed = [entry for entry in entries if entry["event_id"] not in inserted]
-    if not missed:
+    fresh = insert_new(session, LedgerEntry, entries)
+    if len(fresh) == len(entries):
         return {}
+    inserted = {row["event_id"] for row in fresh}
+    missed = [entry for entry in entries if entry["event_id"] not in inserted]
     known = look_up(session, tenant_id, [entry["event_id"] for entry in missed])
     for entry in missed:
         if known[entry["event_id"]].state == EventState.REJECTED and entry["state"] != EventState.REJECTED:
@@ -76,7 +78,8 @@ def look_up(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> dic
     found: dict[UUID, Known] = {}
     for start in range(0, len(event_ids), _IDS_PER_QUERY):
         query = select(LedgerEntry.event_id, LedgerEntry.content_hash, LedgerEntry.state, LedgerEntry.reason).where(
-            LedgerEntry.tenant_id == tenant_id, col(LedgerEntry.event_id).in_(event_ids[start : start + _IDS_PER_QUERY])
+            LedgerEntry.tenant_id == tenant_id,
+            among(session, LedgerEntry.event_id, event_ids[start : start + _IDS_PER_QUERY]),
         )
         found.update({row[0]: Known(row[1], row[2], row[3]) for row in session.exec(query)})
     return found

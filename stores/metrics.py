@@ -97,10 +97,14 @@ TASK_RETRIES = Counter("afterturn_task_retries_total", "Attempts put off until l
 CONFLICTS = Counter("afterturn_conflicts_total", "Decisions on a slot with a value.", ["decision"])
 REVIEWS = Counter("afterturn_reviews_total", "Statements that a person, or their user, decided on.", ["verdict"])
 
-# What it costs
-LLM_TOKENS = Counter(
-    "afterturn_llm_tokens_total", "Tokens billed by the model.", ["tenant", "model", "operation", "direction"]
+# What it costs: read from SQL, since the workers that spend it cannot be scraped
+LLM_CALLS = Reading(
+    "afterturn_llm_today_calls", "Requests to the model since midnight UTC.", ["tenant", "model", "stage"]
 )
+LLM_TOKENS = Reading(
+    "afterturn_llm_today_tokens", "Tokens billed since midnight UTC.", ["tenant", "model", "stage", "direction"]
+)
+LLM_COST = Reading("afterturn_llm_today_cost_usd", "Estimated spend since midnight UTC.", ["tenant", "model", "stage"])
 LLM_DURATION = Histogram(
     "afterturn_llm_duration_seconds", "Time of a call.", ["operation", "outcome"], buckets=_CALL_SECONDS
 )

@@ -60,14 +60,16 @@ def content_hash(hash_key: bytes, row: Evidence) -> str:
     return keyed_hash(hash_key, "review", *shown_parts(fields))
 
 
-def set_status(session: Session, evidence_id: UUID, *, before: str, after: str) -> bool:
-    """Moves a statement's write status; False when it is not `before` any more."""
+def set_status(session: Session, row: Evidence, after: str) -> bool:
+    """Moves a statement's write status on, the row with it; False when it is not any more what the row says."""
     statement = (
         update(Evidence)
-        .where(col(Evidence.id) == evidence_id, col(Evidence.write_status) == before)
+        .where(col(Evidence.id) == row.id, col(Evidence.write_status) == row.write_status)
         .values(write_status=after)
     )
-    return session.connection().execute(statement).rowcount == 1
+    is_moved = session.connection().execute(statement).rowcount == 1
+    session.refresh(row)
+    return is_moved
 
 
 def add(session: Session, rows: Sequence[Review]) -> None:
@@ -84,6 +86,12 @@ def of_evidence(session: Session, evidence_ids: Iterable[UUID]) -> dict[UUID, li
         for row in session.exec(query.order_by(col(Review.decided_at), col(Review.id))):
             found.setdefault(row.evidence_id, []).append(row)
     return found
+
+
+def of_undo(session: Session, undo_id: UUID) -> list[Review]:
+    """What an undo took back, in id order."""
+    query = select(Review).where(Review.undo_id == undo_id, Review.verdict == "undo")
+    return list(session.exec(query.order_by(col(Review.id))))
 
 
 def log(session: Session, tenant_id: UUID, *, after: Place | None, limit: int) -> list[Review]:

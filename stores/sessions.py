@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 from uuid import UUID, uuid5
 
-from sqlalchemy import Table, bindparam, update
+from sqlalchemy import Table, update
 from sqlalchemy import select as select_columns
 from sqlmodel import Session, col, select
 
@@ -17,7 +17,7 @@ from memory.windows import WindowPolicy, due_at
 from schemas.envelopes import enclose
 from schemas.tables import Session as SessionRow
 from schemas.tables import Tenant
-from stores.sql import insert_once
+from stores.rows import among, insert_new, update_known
 from stores.tenancy import KeyInfo, hash_of
 
 _ROWS = cast("Table", cast("Any", SessionRow).__table__)
@@ -81,7 +81,7 @@ def add(session: Session, arrivals: Iterable[Arrivals], policy: WindowPolicy) ->
     by_ref = {one.session_ref: one for one in arrivals}
     changed = _change_known(session, by_ref, policy)
     fresh = [_new(ref, one, policy) for ref, one in by_ref.items() if ref not in changed]
-    made = {row[0] for row in insert_once(session, SessionRow, fresh)}
+    made = {row["id"] for row in insert_new(session, SessionRow, fresh)}
     _change_known(session, {ref: one for ref, one in by_ref.items() if ref not in changed | made}, policy)
 
 
@@ -120,11 +120,11 @@ def _change_known(session: Session, by_ref: Mapping[UUID, Arrivals], policy: Win
     """Locks the sessions that are there, in id order, and adds to them; answers which those are."""
     if not by_ref:
         return set()
-    query = select_columns(*_ADDED_TO).where(_ROWS.c.id.in_(list(by_ref))).order_by(_ROWS.c.id).with_for_update()
+    known = among(session, _ROWS.c.id, by_ref)
+    query = select_columns(*_ADDED_TO).where(known).order_by(_ROWS.c.id).with_for_update()
     rows = cast("Iterable[_Counted]", session.connection().execute(query).all())
-    changes = {row.id: {"row_id": row.id, **_added(row, by_ref[row.id], policy)} for row in rows}
-    if changes:
-        session.connection().execute(update(_ROWS).where(_ROWS.c.id == bindparam("row_id")), list(changes.values()))
+    changes = {row.id: {"id": row.id, **_added(row, by_ref[row.id], policy)} for row in rows}
+    update_known(session, SessionRow, list(changes.values()))
     return set(changes)
 
 

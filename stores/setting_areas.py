@@ -20,11 +20,21 @@ class Area(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
+class PriceSettings(Area):
+    """Of one model, in US dollars for a million tokens."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cached: Annotated[float, Field(ge=0)] | None = None
+
+
 class LlmSettings(Area):
     """The model that digests. Without `base_url` and `api_key` the offline rules are used.
 
     `structured` and `max_tokens_param` say how the server wants answers asked for; auto finds out by trying.
     Units: timeout_seconds bounds one request; daily_tokens bounds one tenant (0: no bound).
+    `stages` says which of the two models each stage is asked of; one that is not named keeps its default.
+    `prices` are by model; one without a price is counted in tokens only.
     After circuit_failures in a row, of all workers together, nobody asks the model for circuit_rest_seconds and longer.
     """
 
@@ -40,6 +50,10 @@ class LlmSettings(Area):
     timeout_seconds: Seconds = 60
     connect_seconds: Seconds = 5
     daily_tokens: Annotated[int, Field(ge=0)] = 0
+    stages: dict[Literal["digest", "repair"], Literal["small", "large"]] = Field(
+        default_factory=lambda: {"digest": "small", "repair": "large"}
+    )
+    prices: dict[str, PriceSettings] = Field(default_factory=dict[str, PriceSettings])
     circuit_failures: Annotated[int, Field(ge=1, le=1_000)] = 5
     circuit_rest_seconds: Seconds = 15
 
@@ -71,8 +85,8 @@ class EmbedSettings(Area):
 class WeaviateSettings(Area):
     """The Weaviate server, where `AFTERTURN_INDEX` is weaviate. One tenant of it for each organisation.
 
-    `grpc` is host:port; without it the host of `url`, at port 50051, or 443 behind https. `alias` names the
-    installation: two with one server need two. `replicas` is on how many of its nodes a row stands.
+    `grpc` is host:port; without it the host of `url`, at port 50051. `alias` names the installation: two with one
+    server need two. `replicas` is on how many of its nodes a row stands.
     Units: timeout_seconds bounds one write or listing; a search is bounded by its recall.
     """
 
@@ -81,7 +95,7 @@ class WeaviateSettings(Area):
     api_key: SecretStr | None = None
     alias: str = Field(default="Afterturn", pattern=r"^[A-Z][A-Za-z0-9]{0,63}$")
     replicas: Annotated[int, Field(ge=1, le=99)] = 1
-    timeout_seconds: Seconds = 30
+    timeout_seconds: Seconds = 15
 
 
 class WindowSettings(Area):

@@ -252,7 +252,7 @@ def _fields(area: Area) -> dict[str, Any]:
 def _written(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
-    return json.dumps(value) if isinstance(value, (bool, dict)) else str(value)
+    return json.dumps(value, default=_fields) if isinstance(value, (bool, dict)) else str(value)
 
 
 def _broken_json() -> str:

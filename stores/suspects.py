@@ -7,6 +7,7 @@ that a process that takes everything with it is counted too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -19,18 +20,27 @@ from stores.sql import database_now
 from stores.windows import OPEN, Claim, claim_of
 
 
-def adopt(session: Session, window_id: UUID, epoch: int) -> Claim | None:
-    """The claim of that epoch, for the process that runs it alone; None when it no longer stands."""
+def adopt(session: Session, window_id: UUID, epoch: int, *, lease_seconds: float) -> Claim | None:
+    """The claim of that epoch, held for another lease by the process that runs it alone; None when it has gone.
+
+    The lease begins anew, since a process takes seconds to start on a busy machine.
+    """
     now = database_now(session)
     row = session.exec(
-        select(Window).where(
+        select(Window)
+        .where(
             Window.id == window_id,
             Window.epoch == epoch,
             col(Window.state).in_(OPEN),
             col(Window.lease_until) > now,
         )
+        .with_for_update()
     ).one_or_none()
-    return None if row is None else claim_of(row, now)
+    if row is None:
+        return None
+    row.lease_until = now + timedelta(seconds=lease_seconds)
+    session.add(row)
+    return replace(claim_of(row, now), is_suspect=True)
 
 
 def lease_left_seconds(session: Session, claim: Claim) -> float:
@@ -46,7 +56,7 @@ def lease_left_seconds(session: Session, claim: Claim) -> float:
 def end_without_outcome(session: Session, claim: Claim, *, delay_seconds: float, is_crash: bool) -> bool:
     """Ends a claim whose lone process brought no outcome: due again after the delay, still suspect.
 
-    False when there was one. A process that could not even start is no crash of the window.
+    False when there was one. A process that never got as far as the window, or that ended in order, is no crash of it.
     """
     at = database_now(session) + timedelta(seconds=delay_seconds)
     uncounted = 0 if is_crash else 1

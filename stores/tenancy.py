@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import and_, bindparam, select
 from sqlmodel import Session, col
 
 from afterturn.credentials import (
@@ -25,13 +25,28 @@ from afterturn.ids import uuid7
 from schemas.envelopes import enclose, keyed_hash
 from schemas.errors import BadInput, Forbidden, NotFound
 from schemas.tables import Key, Tenant, User
+from stores.rows import among
 from stores.sql import insert_once
 
 RIGHTS = frozenset({"publish", "recall", "staff", "review", "erase", "admin"})
 
 HASH_KEY_BYTES = 32
 
+_KEY = select(*(col(Key.tenant_id), col(Key.agent_id), col(Key.rights), col(Key.seal_key), col(Tenant.hash_key))).where(
+    col(Tenant.id) == col(Key.tenant_id)
+)
+_KNOWN_USER = (col(User.id), col(User.user_hash), col(User.root_id), col(User.generation), col(User.erased_at))
 _GENERATIONS = select(col(User.id), col(User.generation)).where(col(User.id).in_(bindparam("ids", expanding=True)))
+
+
+class KnownUser(NamedTuple):
+    """A user's row, as far as arrivals ask. No object that a session tracks: that costs four times as much."""
+
+    id: UUID
+    user_hash: str
+    root_id: UUID
+    generation: int
+    erased_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +133,23 @@ def key_of_bearer(session: Session, bearer: str) -> KeyInfo:
 
 def key_info(session: Session, key_id: str) -> KeyInfo:
     """Whom a key stands for, by its id alone: for a batch that has opened under it. Raises: Forbidden."""
-    return _info(session, _living(session, key_id))
+    return sealed_by(session, key_id)[1]
 
 
-def seal_key_of(session: Session, key_id: str) -> bytes:
-    """The key (32 bytes) that opens batches of this credential. Raises: Forbidden when unknown or revoked."""
-    return _living(session, key_id).seal_key
+def sealed_by(session: Session, key_id: str) -> tuple[bytes, KeyInfo]:
+    """The key (32 bytes) that opens batches of this credential, and whom it stands for.
+
+    Raises: Forbidden when unknown or revoked.
+    """
+    living = (col(Key.id) == key_id, col(Key.revoked_at).is_(None))
+    found = session.connection().execute(_KEY.where(*living)).one_or_none()
+    if found is None:
+        raise _refused()
+    own: bytes = found.seal_key
+    rights = frozenset(cast("list[str]", found.rights))
+    return own, KeyInfo(
+        tenant_id=found.tenant_id, key_id=key_id, agent_id=found.agent_id, rights=rights, hash_key=found.hash_key
+    )
 
 
 def revoke(session: Session, key_id: str, *, now: datetime | None = None) -> None:
@@ -149,26 +175,27 @@ def user_hash(tenant: Tenant | KeyInfo, user_id: str) -> str:
 
 def ensure_users(
     session: Session, tenant: Tenant | KeyInfo, user_ids: Iterable[str], *, now: datetime | None = None
-) -> dict[str, User]:
+) -> dict[str, KnownUser]:
     """The rows of users as agents name them, new where needed, locked until the transaction ends.
 
     Locks are taken in id order and new rows in hash order, so that two writers never wait for each other in a ring.
     """
     by_hash = {user_hash(tenant, user_id): user_id for user_id in user_ids}
-    known = set(session.scalars(_by_hash(tenant, by_hash).with_only_columns(col(User.user_hash))))
-    created_at = now or datetime.now(UTC)
-    fresh = [
-        _new_user(tenant, digest, user_id, created_at) for digest, user_id in by_hash.items() if digest not in known
-    ]
-    insert_once(session, User, fresh, key=["tenant_id", "user_hash"])
-    locked = _by_hash(tenant, by_hash).order_by(col(User.id)).with_for_update()
-    found = session.scalars(locked.execution_options(populate_existing=True))
-    return {by_hash[user.user_hash]: user for user in found}
+    connection = session.connection()
+    ours = and_(col(User.tenant_id) == _tenant_id(tenant), among(session, User.user_hash, by_hash))
+    known = set(connection.scalars(select(col(User.user_hash)).where(ours)))
+    if len(known) < len(by_hash):
+        at = now or datetime.now(UTC)
+        fresh = [_new_user(tenant, digest, by_hash[digest], at) for digest in by_hash.keys() - known]
+        insert_once(session, User, fresh, key=["tenant_id", "user_hash"])
+    locked = connection.execute(select(*_KNOWN_USER).where(ours).order_by(col(User.id)).with_for_update())
+    return {by_hash[row.user_hash]: KnownUser(*row) for row in locked}
 
 
 def find_user(session: Session, tenant: Tenant | KeyInfo, user_id: str) -> User | None:
     """A user's row, not locked; None for one that was never heard of."""
-    return session.scalars(_by_hash(tenant, [user_hash(tenant, user_id)])).one_or_none()
+    named = (col(User.tenant_id) == _tenant_id(tenant), col(User.user_hash) == user_hash(tenant, user_id))
+    return session.scalars(select(User).where(*named)).one_or_none()
 
 
 def lock_users(session: Session, tenant_id: UUID, refs: Iterable[UUID]) -> dict[UUID, User]:
@@ -192,10 +219,6 @@ def generations(session: Session, refs: Sequence[UUID]) -> dict[UUID, int]:
     return found
 
 
-def _by_hash(tenant: Tenant | KeyInfo, hashes: Iterable[str]) -> Select[User]:
-    return select(User).where(col(User.tenant_id) == _tenant_id(tenant), col(User.user_hash).in_(list(hashes)))
-
-
 def _new_user(tenant: Tenant | KeyInfo, digest: str, user_id: str, created_at: datetime) -> User:
     ref = uuid7()
     return User(
@@ -210,13 +233,6 @@ def _new_user(tenant: Tenant | KeyInfo, digest: str, user_id: str, created_at: d
 
 def _tenant_id(tenant: Tenant | KeyInfo) -> UUID:
     return tenant.id if isinstance(tenant, Tenant) else tenant.tenant_id
-
-
-def _living(session: Session, key_id: str) -> Key:
-    key = session.get(Key, key_id)
-    if key is None or key.revoked_at is not None:
-        raise _refused()
-    return key
 
 
 def _info(session: Session, key: Key) -> KeyInfo:

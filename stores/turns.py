@@ -17,7 +17,7 @@ from memory.turns import TurnView
 from memory.windows import in_order
 from schemas.envelopes import disclose, disclose_json
 from schemas.tables import Observation, Turn
-from stores.sql import insert_new
+from stores.rows import insert
 
 _IDS_PER_QUERY = 500
 # No objects that a session tracks, and no text: a session that fell behind has thousands of them.
@@ -49,8 +49,8 @@ class Undigested(NamedTuple):
 
 def add(session: Session, rows: Sequence[Mapping[str, Any]], observations: Sequence[Mapping[str, Any]] = ()) -> None:
     """Keeps new turns, undigested, and their tools' payloads. Repeat: a turn that is there stays as it is."""
-    insert_new(session, Turn, rows)
-    insert_new(session, Observation, observations)
+    insert(session, Turn, rows)
+    insert(session, Observation, observations)
 
 
 def views(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[TurnView]:

@@ -30,7 +30,8 @@ class Claim:
 
     `attempts` counts claims, this one included, but for those that were given back without blame. `turn_ids` are in
     conversation order. `waited_seconds` is the window's age when it was claimed, by the database's clock.
-    `is_answered`: the stored answer is whole. `is_suspect`: a worker was lost over it, so it must run alone.
+    `is_answered`: the stored answer is whole. `is_suspect`: a worker was lost over it, so it must run alone; `crashes`
+    counts the runs alone without an outcome, this one included.
     """
 
     window_id: UUID
@@ -46,6 +47,7 @@ class Claim:
     waited_seconds: float = 0.0
     is_answered: bool = False
     is_suspect: bool = False
+    crashes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +60,40 @@ class Backlog:
 
 
 def claim_next(
-    db: Database, *, lease_seconds: float, with_suspects: bool = True, answered_only: bool = False
+    db: Database,
+    *,
+    lease_seconds: float,
+    with_suspects: bool = True,
+    answered_only: bool = False,
+    max_crashes: int | None = None,
 ) -> Claim | None:
     """The next due window, ours for `lease_seconds`, committed; None when nothing is due or somebody was faster.
 
     Fair: among tenants with due work, the one with the fewest running claims, then the one served least recently.
-    Inside a tenant the window that has been due longest. A suspect window is given out only to who can run it alone.
+    Inside a tenant the window that has been due longest. A suspect window is given out only to who can run it alone,
+    and one that took `max_crashes` processes with it to nobody: it waits to be buried.
     """
     return db.write(
         lambda session: claim(
-            session, lease_seconds=lease_seconds, with_suspects=with_suspects, answered_only=answered_only
+            session,
+            lease_seconds=lease_seconds,
+            with_suspects=with_suspects,
+            answered_only=answered_only,
+            max_crashes=max_crashes,
         )
     )
 
 
 def claim(
-    session: Session, *, lease_seconds: float, with_suspects: bool = True, answered_only: bool = False
+    session: Session,
+    *,
+    lease_seconds: float,
+    with_suspects: bool = True,
+    answered_only: bool = False,
+    max_crashes: int | None = None,
 ) -> Claim | None:
     """`claim_next` inside the caller's transaction, which must commit before the work begins."""
-    wanted = _Wanted(with_suspects=with_suspects, answered_only=answered_only)
+    wanted = _Wanted(with_suspects=with_suspects, answered_only=answered_only, max_crashes=max_crashes)
     now = database_now(session)
     for tenant_id in _tenants_in_turn(session, now, wanted):
         row = session.exec(
@@ -108,6 +125,7 @@ def claim_of(row: Window, now: datetime) -> Claim:
         attempts=row.attempts,
         waited_seconds=max(0.0, (now - row.created_at).total_seconds()),
         is_answered=row.state == WindowState.ANSWERED,
+        crashes=row.crashes,
     )
 
 
@@ -154,12 +172,17 @@ def finish(session: Session, claim: Claim) -> None:
 def postpone(session: Session, claim: Claim, error_code: str, delay_seconds: float, *, is_blamed: bool = True) -> None:
     """Gives the window back, not to be tried again for `delay_seconds`; without blame the attempt does not count.
 
-    Raises: StaleClaim.
+    A suspect that was not even tried stays one: a model that is away says nothing about what the window does to a
+    process. Raises: StaleClaim.
     """
     _hold(session, claim)
-    at = database_now(session) + timedelta(seconds=delay_seconds)
+    now = database_now(session)
     attempts = claim.attempts if is_blamed else claim.attempts - 1
-    _change(session, claim, lease_until=None, next_try_at=at, error_code=error_code, attempts=attempts, crashes=0)
+    changes: dict[str, Any] = {"lease_until": None, "crashes": 0, "attempts": attempts}
+    if claim.is_suspect and not is_blamed:
+        # The epoch moves on, so that whoever waits for its process sees an outcome.
+        changes = {"lease_until": now, "crashes": col(Window.crashes) - 1, "epoch": claim.epoch + 1}
+    _change(session, claim, next_try_at=now + timedelta(seconds=delay_seconds), error_code=error_code, **changes)
 
 
 def bury(session: Session, claim: Claim, error_code: str) -> None:
@@ -231,6 +254,7 @@ class _Wanted:
 
     with_suspects: bool = True
     answered_only: bool = False
+    max_crashes: int | None = None
 
     def is_due(self, now: datetime) -> ColumnElement[bool]:
         is_free = col(Window.lease_until).is_(None)
@@ -238,8 +262,12 @@ class _Wanted:
             col(Window.state).in_(OPEN),
             *((col(Window.state) == _ANSWERED,) if self.answered_only else ()),
             col(Window.next_try_at) <= now,
-            or_(is_free, col(Window.lease_until) <= now) if self.with_suspects else is_free,
+            or_(is_free, self._is_suspect(now)) if self.with_suspects else is_free,
         )
+
+    def _is_suspect(self, now: datetime) -> ColumnElement[bool]:
+        is_lost = col(Window.lease_until) <= now
+        return is_lost if self.max_crashes is None else and_(is_lost, col(Window.crashes) < self.max_crashes)
 
 
 def _take(session: Session, row: Window, now: datetime, lease_seconds: float, wanted: _Wanted) -> Claim | None:

@@ -120,9 +120,8 @@ def _charged(asking: _Asking, given: Answer) -> Answer:
 
 def _charge(asking: _Asking, usage: Usage) -> None:
     claim = asking.claim
-    for direction, tokens in (("in", usage.input_tokens), ("out", usage.output_tokens)):
-        metrics.LLM_TOKENS.labels(str(claim.tenant_id), usage.model, "digest", direction).inc(tokens)
-    asking.kit.db.write(lambda session: spend.charge(session, claim.window_id, usage))
+    prices = spend.prices_of(asking.kit.settings.llm)
+    asking.kit.db.write(lambda session: spend.charge(session, claim.tenant_id, claim.window_id, usage, prices))
 
 
 def _keep(asking: _Asking) -> None:

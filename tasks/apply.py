@@ -41,6 +41,7 @@ from stores import (
     tenancy,
     tenant_policies,
     turns,
+    undos,
     upkeep,
     windows,
 )
@@ -48,7 +49,7 @@ from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
-from tasks import slots, verdict
+from tasks import slots, undo, verdict
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import hold, owe_touched
@@ -77,8 +78,11 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     judged, dropped, own = _judge(work, draft)
     _save_drafts(work, draft, judged, dropped, own)
     kept = [*judged, *(Judged(one.verified, one.decision) for one in own)]
-    folded = slots.write(work, [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE])
+    stated = [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE]
+    folded = slots.write(work, stated)
     held = hold(work, folded, kept)
+    if work.undone:
+        undo.enforce(work, stated)
     episode_id = _save_episode(work, draft, kept, held)
     verdict.count(work, draft)
     _save_moments(work, episode_id)
@@ -113,6 +117,9 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
         said=heard.said,
         context=heard.context,
         now=now,
+        undone=undos.covering(
+            session, claim.tenant_id, [(turn, claim.user_ref, claim.session_ref) for turn in heard.said]
+        ),
         gate=tenant_policies.gate_of(session, claim.tenant_id, kit.policies.gate),
         flags={
             turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
@@ -229,6 +236,8 @@ def _save_episode(work: Work, draft: WindowDraft, kept: Sequence[Judged], held: 
         recorded_at=work.now,
         expires_at=initial_expiry(aged, work.kit.policies.strength),
     )
+    if all(turn.event_id in work.undone for turn in work.said if turn.role in {"user", "staff"}) and work.undone:
+        undos.set_episode_status(session, [episode_id], "rejected")
     upkeep.owe(session, "episode", [session.get_one(Episode, episode_id)])
     return episode_id
 

@@ -61,10 +61,11 @@ def undo(kit: Kit, summary_id: UUID) -> int:
     Raises: NotFound for an episode that is no summary of several.
     """
     now = kit.world_now()
-    return kit.db.write(lambda session: _undo(session, summary_id, now))
+    return kit.db.write(lambda session: take_back(session, summary_id, now))
 
 
-def _undo(session: Session, summary_id: UUID, now: datetime) -> int:
+def take_back(session: Session, summary_id: UUID, now: datetime) -> int:
+    """`undo` inside a transaction that is open."""
     summary = session.get(Episode, summary_id)
     if summary is None or not summary.member_ids:
         msg = f"episode {summary_id} is no summary of several"

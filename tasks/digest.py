@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sqlmodel import Session
 
-from llm.failures import ENDPOINT_CODES
+from llm.failures import ENDPOINT_CODES, WINDOW_CODES
 from memory.windows import backoff, busy_wait
 from schemas.errors import ModelBusy, NotNow, Permanent, ServiceError, StaleClaim, Transient
 from stores import circuit, metrics, windows
@@ -70,6 +70,7 @@ def _claim(kit: Kit, *, with_suspects: bool) -> Claim | None:
         lease_seconds=kit.policies.windows.lease_seconds,
         with_suspects=with_suspects,
         answered_only=is_open,
+        max_crashes=kit.policies.windows.max_crashes,
     )
 
 
@@ -87,15 +88,24 @@ def _give_back(kit: Kit, claim: Claim, exc: Exception) -> None:
     elif exc.code in ENDPOINT_CODES:
         _postpone(kit, claim, exc.code, ENDPOINT_WAIT_SECONDS * (0.5 + roll), is_blamed=False)
     elif isinstance(exc, ModelBusy):
-        if claim.waited_seconds < policy.patience_seconds:
-            delay = busy_wait(claim.waited_seconds, exc.retry_after_seconds, roll, policy)
-            _postpone(kit, claim, exc.code, delay, is_blamed=False)
-        else:
+        is_blamed = _is_its_own(kit, exc)
+        if is_blamed and claim.attempts >= policy.max_attempts and claim.waited_seconds >= policy.patience_seconds:
             _bury(kit, claim, exc.code)
+        else:
+            delay = busy_wait(claim.waited_seconds, exc.retry_after_seconds, roll, policy)
+            _postpone(kit, claim, exc.code, delay, is_blamed=is_blamed)
     elif isinstance(exc, Permanent) or claim.attempts >= policy.max_attempts:
         _bury(kit, claim, exc.code)
     else:
         _postpone(kit, claim, exc.code, backoff(claim.attempts, None, roll, policy), is_blamed=True)
+
+
+def _is_its_own(kit: Kit, exc: ModelBusy) -> bool:
+    """Whether the window may be what the model fails over: it had answered whoever asked right before."""
+    if exc.code not in WINDOW_CODES:
+        return False
+    with kit.db.read() as session:
+        return circuit.look(session).failures <= 1
 
 
 def _postpone(kit: Kit, claim: Claim, code: str, delay: float, *, is_blamed: bool) -> None:

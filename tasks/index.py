@@ -136,7 +136,10 @@ def _is_of_this_generation(claim: OutboxRow, generations: Mapping[UUID, int]) ->
 
 
 def _write(kit: Kit, owed: Sequence[_Owed]) -> None:
-    """Deletes first, then keywords, then vectors: while the embedder is down or slow, words are found all the same."""
+    """Deletes first, then keywords, then vectors: while the embedder is down or slow, words are found all the same.
+
+    Weaviate heals by it, too: a vector that a kill lost comes back only with a row that stood there without it.
+    """
     gone = [item for item in owed if item.projected is None and item.failure is None]
     _each_tenant(
         kit, gone, lambda tenant_id, items: kit.index.delete(tenant_id, [one.claim.record_id for one in items])

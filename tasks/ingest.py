@@ -28,11 +28,10 @@ from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import disclose_json, enclose, enclose_json
 from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, StoreBusy, Transient
-from schemas.tables import User
 from stores import clock, dead, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
 from stores.sql import after_commit, database_now
-from stores.tenancy import KeyInfo
+from stores.tenancy import KeyInfo, KnownUser
 from tasks import lags
 from tasks.app import INGEST, SWEEP
 from tasks.arrivals import Judged, Kept, Refusal, TimePolicy, Unread, as_dead, judge, place
@@ -128,18 +127,15 @@ def _unread(kit: Stores, name: str, blob: str, code: str, after: Callable[[], ob
 
 def _unseal(kit: Stores, blob: str) -> tuple[Opened, Sender, KeyInfo]:
     """What the blob holds, who sealed it, and what that key may do. Raises: BadSeal, also for a revoked key."""
-    with kit.db.read() as session:
-        used: list[bytes] = []
+    found: list[tuple[bytes, KeyInfo]] = []
 
-        def seal_key(key_id: str) -> bytes | None:
-            try:
-                used.append(tenancy.seal_key_of(session, key_id))
-            except Forbidden:
-                return None
-            return used[0]
+    def seal_key(key_id: str) -> bytes | None:
+        with suppress(Forbidden), kit.db.read() as session:
+            found.append(tenancy.sealed_by(session, key_id))
+        return found[0][0] if found else None
 
-        opened = open_sealed(blob, seal_key)
-        return opened, sender_of(opened, used[0]), tenancy.key_info(session, opened.key_id)
+    opened = open_sealed(blob, seal_key)
+    return opened, sender_of(opened, found[0][0]), found[0][1]
 
 
 def _together(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) -> list[Receipt]:
@@ -251,7 +247,7 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
 
 
 def _entries(
-    judged: Sequence[Judged], key: KeyInfo, users: dict[str, User], batch: BatchInfo, received_at: datetime
+    judged: Sequence[Judged], key: KeyInfo, users: dict[str, KnownUser], batch: BatchInfo, received_at: datetime
 ) -> list[Entry]:
     """One entry per event id: of what is kept rather than of what is refused, the first of each."""
     entries: dict[UUID, Entry] = {}

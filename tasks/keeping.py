@@ -24,24 +24,24 @@ from memory.episodes import EpisodePolicy
 from schemas.delivery import EventState
 from schemas.drafts import Outcome
 from schemas.envelopes import enclose_json
-from schemas.tables import StatePatch, User
+from schemas.tables import StatePatch
 from stores import episodes, hot, judgements, procedures, sessions, turns, upkeep, working
 from stores.hot import HotKey
 from stores.policies import Policies
 from stores.sessions import Arrivals
-from stores.tenancy import KeyInfo
+from stores.tenancy import KeyInfo, KnownUser
 from tasks import outcomes
 from tasks.arrivals import Kept, Placed, Row, observation_row, turn_row
 
 
-def first_state(kept: Kept, user: User) -> EventState:
+def first_state(kept: Kept, user: KnownUser) -> EventState:
     """Where a new event stands: `stored` waits for its window, `applied` needs none, `erased` came too late."""
     if was_erased(kept, user):
         return EventState.ERASED
     return EventState.STORED if kept.turn is not None else EventState.APPLIED
 
 
-def was_erased(kept: Kept, user: User) -> bool:
+def was_erased(kept: Kept, user: KnownUser) -> bool:
     """Whether the event was said before its user was erased, and only arrives now."""
     return user.erased_at is not None and (kept.event.published_at or kept.event.at) <= user.erased_at
 
@@ -67,7 +67,7 @@ class Keeping:
     _feedback: list[tuple[FeedbackEvent, UUID]] = field(default_factory=list[tuple[FeedbackEvent, UUID]])
     _closed_tickets: dict[str, datetime] = field(default_factory=dict[str, datetime])
 
-    def take(self, kept: Kept, placed: Placed, user: User) -> None:
+    def take(self, kept: Kept, placed: Placed, user: KnownUser) -> None:
         """Notes all that one new event needs kept."""
         if was_erased(kept, user):
             return
@@ -138,7 +138,7 @@ class Keeping:
         changed = episodes.conclude(self.session, arrivals.session_ref, outcome, failure_gain=gain)
         upkeep.owe(self.session, "episode", changed)
 
-    def _session_of(self, kept: Kept, user: User) -> Arrivals:
+    def _session_of(self, kept: Kept, user: KnownUser) -> Arrivals:
         event = kept.event
         session_hash = sessions.session_hash(self.key, event.session_id)
         ref = sessions.session_ref(user.id, session_hash)
@@ -172,7 +172,7 @@ class Keeping:
         arrivals.token_count += row["token_count"]
         arrivals.last_turn_at = max(placed.at, arrivals.last_turn_at or placed.at)
 
-    def _patch(self, event: StateEvent, placed: Placed, user: User, arrivals: Arrivals) -> StatePatch:
+    def _patch(self, event: StateEvent, placed: Placed, user: KnownUser, arrivals: Arrivals) -> StatePatch:
         keys = {
             working.SESSION: str(arrivals.session_ref),
             working.THREAD: event.thread_id,

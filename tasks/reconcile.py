@@ -2,17 +2,18 @@
 
 SQL is the truth. What it has and the index lacks, or has in an older version or without a vector, is owed again through
 the outbox; what only the index has is deleted. A tenant whose index is another one than SQL believed (lost, moved away,
-restored) comes first. Everything else has its turn once in `reconcile_hours`.
+restored) comes first, then those whose index's server was started again, which may have lost vectors of rows that it
+kept. Everything else has its turn once in `reconcile_hours`.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -78,6 +79,7 @@ def reconcile(kit: Kit, *, every_seconds: float | None = None) -> int | None:
     """
     every = kit.settings.workers.reconcile_hours * 3600 if every_seconds is None else every_seconds
     _look(kit)
+    _doubt(kit)
     kit.db.write(index_states.settle)
     return chain.run(kit, RECONCILE, lambda step: _link(kit, step, every))
 
@@ -118,6 +120,15 @@ def _look(kit: Kit) -> None:
             kit.db.write(lambda session, one=tenant_id, now=identity: index_states.lose(session, one, now))
         if place is None:
             return
+
+
+def _doubt(kit: Kit) -> None:
+    """Has every tenant compared at once whose index's server is another run than the one last known."""
+    incarnation = kit.index.incarnation()
+    if incarnation is None:
+        return
+    while count := kit.db.write(lambda session: index_states.doubt(session, incarnation, limit=TENANTS_PER_LOOK)):
+        logger.warning("index server started again tenants=%d", count)
 
 
 def _link(kit: Kit, step: Step, every_seconds: float) -> Link:
@@ -184,25 +195,15 @@ def _page(session: Session, tenant_id: UUID, walk: _Walk) -> list[Record]:
 def _differing(kit: Kit, tenant_id: UUID, records: Sequence[Record]) -> list[tuple[str, Record]]:
     """The records that the index does not hold as SQL has them, each with how."""
     differing: list[tuple[str, Record]] = []
-    for owner, ours in _by_owner(records).items():
-        first, last = ours[0].id, ours[-1].id
-        entries = kit.index.ids(tenant_id, owner, after=UUID(int=first.int - 1))
-        held = {entry[0]: entry[1:] for entry in takewhile(lambda entry, last=last: entry[0] <= last, entries)}
-        for record in ours:
-            if record.id not in held:
-                differing.append(("missing", record))
-            elif held[record.id][0] != record.row_version:
-                differing.append(("version", record))
-            elif not held[record.id][1]:
-                differing.append(("vector", record))
-    return differing
-
-
-def _by_owner(records: Iterable[Record]) -> dict[UUID, list[Record]]:
-    owners: dict[UUID, list[Record]] = {}
+    held = kit.index.held(tenant_id, [record.id for record in records])
     for record in records:
-        owners.setdefault(record.user_ref, []).append(record)
-    return owners
+        if record.id not in held:
+            differing.append(("missing", record))
+        elif held[record.id][0] != record.row_version:
+            differing.append(("version", record))
+        elif not held[record.id][1]:
+            differing.append(("vector", record))
+    return differing
 
 
 def _without_hidden(kit: Kit, differing: Sequence[tuple[str, Record]]) -> list[tuple[str, Record]]:

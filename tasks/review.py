@@ -185,9 +185,8 @@ def _judge(session: Session, kit: Desk, tenant_id: UUID, said: Said, who: Who) -
     before = cast("Status", row.write_status)
     after = status_after(said.verdict, before, row.reason_codes)
     edited = _edited(ground, row, said) if said.verdict == "edit" else None
-    if not reviews.set_status(session, row.id, before=before, after=after):
+    if not reviews.set_status(session, row, after):
         raise Conflict(code="decided_already")
-    session.refresh(row)
     changed = [row] if edited is None else [row, edited]
     if edited is not None:
         facts.add_evidence(session, [edited])

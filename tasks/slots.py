@@ -175,7 +175,7 @@ def _evidence(work: Work, slot: Slot, judged: Judged) -> Evidence:
         language=one.language,
         confidence=one.confidence,
         guard_flags=list(decision.guard_flags),
-        write_status=decision.write_status,
+        write_status="rejected" if one.event_id in work.undone else decision.write_status,
         reason_codes=list(decision.reason_codes),
         policy_version=decision.policy_version,
         prompt_version=work.claim.prompt_version,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -15,7 +15,7 @@ from memory.policy import GatePolicy
 from memory.spans import cut
 from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, Verified
-from schemas.tables import Tenant, User
+from schemas.tables import Tenant, Undo, User
 from stores import spans, turns
 from stores.kit import Kit
 from stores.policies import Policies
@@ -68,7 +68,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work(Ground):
-    """The ground, whose window it is, and what was said in it."""
+    """The ground, whose window it is, and what was said in it. `undone` are turns that were taken back before."""
 
     kit: Kit
     claim: Claim
@@ -77,6 +77,7 @@ class Work(Ground):
     context: Sequence[TurnView]
     flags: dict[UUID, tuple[Flag, ...]]
     gate: GatePolicy
+    undone: Mapping[UUID, Undo]
 
     def turn(self, event_id: UUID) -> TurnView | None:
         """The turn of this window or its context with this id."""

@@ -30,9 +30,7 @@ Opener = Callable[[str], Index]
 
 
 def _embedded(place: str) -> Index:
-    index = EmbeddedIndex(Path(place), space="test")
-    index.open()
-    return index
+    return EmbeddedIndex(Path(place), space="test")
 
 
 @contextmanager
@@ -46,9 +44,7 @@ def _weaviate(place: str) -> Index:
     from stores.weaviate import Endpoint, WeaviateIndex
 
     alias, *address = json.loads(place)
-    index = WeaviateIndex(Endpoint(*address), space="test", alias=alias)
-    index.open()
-    return index
+    return WeaviateIndex(Endpoint(*address), space="test", alias=alias)
 
 
 @contextmanager
@@ -67,6 +63,13 @@ SNAPSHOTS = frozenset({"embedded"})
 
 def open_index(kind: str, place: str) -> Index:
     """The index of a kind at a place; several processes may call it for one place."""
+    index = unopened(kind, place)
+    index.open()
+    return index
+
+
+def unopened(kind: str, place: str) -> Index:
+    """The same before anything is looked at."""
     return INDEXES[kind][1](place)
 
 

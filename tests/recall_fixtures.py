@@ -25,7 +25,6 @@ from schemas.tables import (
     ProcedureVersion,
     Span,
     Turn,
-    User,
     Window,
 )
 from schemas.tables import Session as SessionRow
@@ -34,7 +33,7 @@ from stores import outbox, sessions
 from stores.kit import Kit, open_kit
 from stores.settings import LlmSettings, RecallSettings, load_settings
 from stores.sql import upgrade
-from stores.tenancy import KeyInfo, create_key, create_tenant, ensure_users, hash_of, key_of_bearer
+from stores.tenancy import KeyInfo, KnownUser, create_key, create_tenant, ensure_users, hash_of, key_of_bearer
 from tasks.index import index
 
 ALL_RIGHTS = ("publish", "recall", "staff", "review", "erase", "admin")
@@ -49,10 +48,10 @@ class House:
     bearer: str
     owed: list[tuple[UUID, str, UUID]] = field(default_factory=list[tuple[UUID, str, UUID]])
 
-    def user(self, name: str = "u1") -> User:
+    def user(self, name: str = "u1") -> KnownUser:
         return self.kit.db.write(lambda s: ensure_users(s, self.key, [name])[name])
 
-    def session(self, user: User, name: str = "s1") -> UUID:
+    def session(self, user: KnownUser, name: str = "s1") -> UUID:
         digest = hash_of(self.key, "session", name)
         ref = sessions.session_ref(user.id, digest)
 
@@ -78,7 +77,7 @@ class House:
 
     def turn(
         self,
-        user: User,
+        user: KnownUser,
         text: str,
         *,
         session: str = "s1",
@@ -134,7 +133,7 @@ class House:
 
     def fact(
         self,
-        user: User,
+        user: KnownUser,
         key: str,
         value: str,
         *,
@@ -194,7 +193,7 @@ class House:
         return fact
 
     def episode(
-        self, user: User, summary: str, *, at: datetime = NOON, outcome: str = "success", **given: Any
+        self, user: KnownUser, summary: str, *, at: datetime = NOON, outcome: str = "success", **given: Any
     ) -> Episode:
         """An episode of one hour."""
         episode = Episode(

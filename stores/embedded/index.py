@@ -94,6 +94,19 @@ class EmbeddedIndex:
                 return
             place = page[-1][0]
 
+    def held(self, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, tuple[int, bool]]:
+        """(row_version, has a vector) of those of the rows that are there, by id."""
+        found: dict[UUID, tuple[int, bool]] = {}
+        for start in range(0, len(ids), PAGE_ROWS):
+            some = ids[start : start + PAGE_ROWS]
+            rows = self._files.read(tenant_id, lambda c, some=some: writing.held(c, some), empty=[])
+            found.update((UUID(bytes=raw), (version, bool(has_vector))) for raw, version, has_vector in rows)
+        return found
+
+    def incarnation(self) -> None:
+        """None: there is no server, and a killed writer leaves its files whole."""
+        return
+
     async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:
         """Raw hits of all legs, unsorted between legs; every leg lists its best `limit` of the rows it may see.
 

@@ -115,6 +115,16 @@ def page(
     return found.fetchall()
 
 
+def held(connection: sqlite3.Connection, ids: Sequence[UUID]) -> list[tuple[bytes, int, int]]:
+    """(id, row_version, has a vector) of those of the rows that are there."""
+    marks = ", ".join("?" * len(ids))
+    found = connection.execute(
+        f"SELECT id, row_version, has_vector FROM doc WHERE id IN ({marks})",  # noqa: S608  marks only
+        [one.bytes for one in ids],
+    )
+    return found.fetchall()
+
+
 def merge(connection: sqlite3.Connection) -> None:
     """Rewrites the keyword lists without what was deleted from them."""
     connection.execute("INSERT INTO fts (fts) VALUES ('optimize')")

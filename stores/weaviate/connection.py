@@ -43,7 +43,7 @@ logging.getLogger("weaviate-client").setLevel(logging.CRITICAL + 1)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the server is. `grpc` is host:port; without it the URL's host, port 50051, or 443 behind TLS."""
+    """Where the server is. `grpc` is host:port; without it the URL's host at port 50051."""
 
     url: str
     grpc: str | None = None
@@ -59,7 +59,7 @@ class Endpoint:
             http_port=http.port or (443 if is_secure else 80),
             http_secure=is_secure,
             grpc_host=grpc.hostname or http.hostname or "",
-            grpc_port=grpc.port or (443 if is_secure else 50_051),
+            grpc_port=grpc.port or 50_051,
             grpc_secure=is_secure,
             auth_credentials=None if self.api_key is None else Auth.api_key(self.api_key),
             additional_config=AdditionalConfig(

@@ -95,6 +95,17 @@ async def switch(client: Client, alias: str, name: str) -> None:
             await client.alias.create(alias_name=alias, target_collection=name)
 
 
+async def incarnation(client: Client) -> str | None:
+    """Which runs of which nodes are up: a node counts elections, and knows where its last start found the log."""
+    try:
+        with translated("looking at the cluster"):
+            found = await client.cluster.statistics()
+    except BadSettings:
+        return None
+    runs = (f"{node.name}:{node.raft.term}:{node.initial_last_applied_index}" for node in found.statistics)
+    return " ".join(sorted(runs))
+
+
 async def names(client: Client, alias: str) -> list[str]:
     """Every generation, live or not."""
     with translated("listing collections"):

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 # Rows of one request: a write takes about 2 ms a row, and has to fit its deadline on a busy machine.
 WRITE_ROWS = 128
-PAGE_ROWS = 1_000
+PAGE_ROWS = 500
 # How long what is known of a tenant's identity is believed, so that a recall need not ask.
 BELIEVED_SECONDS = 5.0
 # A start or a probe waits no longer.
@@ -39,7 +39,7 @@ class WeaviateIndex:
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, space: str, alias: str = "Afterturn", replicas: int = 1, call_seconds: float = 30.0
+        self, endpoint: Endpoint, *, space: str, alias: str = "Afterturn", replicas: int = 1, call_seconds: float = 15.0
     ) -> None:
         self._connection = Connection(endpoint)
         self._space = space
@@ -109,6 +109,19 @@ class WeaviateIndex:
             place = page[-1].id
             kept = [row for row in page if row.id != shape.MARK_ID and user_ref in (None, row.user_ref)]
             yield from self._read(tenant_id, lambda part, kept=kept: legs.listed(part, kept), [])
+
+    def held(self, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, tuple[int, bool]]:
+        """(row_version, whether the vector index lists it) of those of the rows that are there, by id."""
+        found: dict[UUID, tuple[int, bool]] = {}
+        for start in range(0, len(ids), PAGE_ROWS):
+            some = ids[start : start + PAGE_ROWS]
+            rows = self._read(tenant_id, lambda part, some=some: legs.held(part, some), [])
+            found.update((one, (version, has_vector)) for one, version, has_vector in rows)
+        return found
+
+    def incarnation(self) -> str | None:
+        """Which runs of which nodes answer now, as far as they say; None for a key that may not ask."""
+        return self._run("looking at the cluster", generations.incarnation)
 
     def rebuild(self) -> None:
         """Begins a new, empty generation for the embedder set now and drops all others."""

@@ -131,6 +131,11 @@ async def of_user(part: Collection, user_ref: UUID) -> list[Listed] | None:
     return await listed(part, rows) if len(rows) < MOST else None
 
 
+async def held(part: Collection, ids: Sequence[UUID]) -> list[Listed]:
+    """Those of the rows that are there."""
+    return await listed(part, await some(part, Filter.by_id().contains_any(list(ids)), len(ids)))
+
+
 async def dimensions(part: Collection) -> int | None:
     """How many dimensions the tenant's vectors have; None before the first one."""
     found = await some(part, Filter.by_property("dimensions").greater_than(0), 1)

@@ -35,6 +35,7 @@ async def delete_all(part: Collection, where: Any) -> int:
         for _ in range(MAX_ROUNDS):
             answer = await part.data.delete_many(where=where)
             if answer.failed:
+                # A read-only shard, most likely. Asked for its reasons the server fails on its own answer.
                 raise StoreBusy("weaviate: some deletes failed", code="index_undeleted")
             if answer.matches <= answer.successful:
                 break

@@ -64,7 +64,8 @@ def test_failures_of_several_workers_add_up_and_then_nobody_asks(model_shop: Sho
     assert _wait(model_shop) > 0
     # The windows that were not tried are as they were: due as soon as the model is asked again.
     assert sum(row.error_code is None for row in model_shop.windows()) == 7
-    assert {row.attempts for row in model_shop.windows()} == {0}
+    # Before the first failure the model had not failed: that one may have been its window's own.
+    assert sum(row.attempts for row in model_shop.windows()) == 1
 
 
 def test_one_probe_decides_and_a_model_that_is_back_gets_everything(model_shop: Shop, server: ScriptedModel):

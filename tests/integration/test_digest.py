@@ -14,9 +14,9 @@ from llm.face import Answer, WindowRequest
 from llm.openai_model import OpenAIModel
 from schemas.delivery import WindowState
 from schemas.errors import StaleClaim
-from schemas.tables import DeadLetter, Episode, Fact, Turn, User, Window
+from schemas.tables import Circuit, DeadLetter, Episode, Fact, Turn, User, Window
 from scripted_model import BEHAVIOURS, ScriptedModel, draft, error, fact, good
-from stores import ledger, windows
+from stores import circuit, ledger, windows
 from tasks.answer import answer
 from tasks.apply import apply
 from tasks.digest import digest
@@ -214,19 +214,41 @@ def test_an_endpoint_that_is_set_up_wrong_never_buries(model_shop: Shop, server:
     assert model_shop.facts() == ["+Lyon"]
 
 
-def test_a_model_that_stays_busy_beyond_all_patience_leaves_a_dead_letter(
+@pytest.mark.parametrize("manner", ["server_error", "rate_limited", "html_in_200"])
+def test_a_model_that_is_away_buries_nothing_however_long(model_shop: Shop, server: ScriptedModel, manner: str) -> None:
+    server.always(BEHAVIOURS[manner])
+    model_shop.say(turn("I live in Lyon."), turn("I live in Graz.", 1, user_id="u2", session_id="s2"))
+    tight = model_shop.with_windows(max_attempts=2, patience_seconds=0.0)
+
+    for _ in range(6):
+        tight.digest()
+        tight.due_now()
+        tight.change(Circuit, opened_until=None)
+    assert server.chat_calls >= 6
+    assert {row.state for row in tight.rows(Window)} == {WindowState.WAITING}
+
+    server.always(good(LIVES))
+    tight.settle()
+    assert _states(tight) == {"digested": 2}
+
+
+def test_a_window_that_a_model_fails_over_while_it_answers_others_ends_as_a_dead_letter(
     model_shop: Shop, server: ScriptedModel
 ) -> None:
     server.always(BEHAVIOURS["server_error"])
     model_shop.say(turn("I live in Lyon."))
+    tight = model_shop.with_windows(max_attempts=2, patience_seconds=0.0)
 
-    model_shop.with_windows(patience_seconds=0.0).digest()
+    for _ in range(2):
+        model_shop.kit.db.write(circuit.succeeded)  # another worker's window was answered
+        tight.digest()
+        tight.due_now()
 
     window = model_shop.window()
     (letter,) = model_shop.rows(DeadLetter)
     assert (window.state, letter.key, letter.error_code) == (WindowState.DEAD, str(window.id), "server_error")
     assert _states(model_shop) == {"dead_window": 1}
-    assert window.usage["calls"] == 1
+    assert window.usage["calls"] == 2
 
     server.always(good(LIVES))
     assert model_shop.kit.db.write(lambda session: windows.revive(session, window.id))

@@ -11,10 +11,10 @@ from sqlmodel import Session, col, select
 
 from afterturn.ids import uuid7
 from delivery_fixtures import BATCH, World, ended, tenant_key, turn, world
-from schemas.tables import User, Window
+from schemas.tables import Window
 from stores import tenancy, windows
 from stores.sql import insert_once
-from stores.tenancy import KeyInfo
+from stores.tenancy import KeyInfo, KnownUser
 from tasks.ingest import ingest_events
 from tasks.sweep import sweep
 
@@ -33,7 +33,7 @@ class Silent:
         return False
 
 
-def _user(session: Session, key: KeyInfo) -> User:
+def _user(session: Session, key: KeyInfo) -> KnownUser:
     return tenancy.ensure_users(session, key, ["u1"])["u1"]
 
 

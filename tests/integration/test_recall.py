@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlmodel import col, update
 
 from afterturn.ids import uuid7
 from afterturn.wire import Pack, RecallRequest
@@ -19,7 +20,7 @@ from recall_fixtures import House, another_key, house
 from schemas.envelopes import enclose, enclose_json
 from schemas.errors import BadInput, Forbidden, ModelBusy, StoreBusy
 from schemas.indexing import Hit, IndexQuery, Vector
-from schemas.tables import Evidence, WorkingState
+from schemas.tables import Evidence, User, WorkingState
 from stores.breaker import Breaker
 from stores.kit import Kit
 from tasks.recall import Guards, recall
@@ -103,8 +104,8 @@ def test_another_tenant_and_another_user_see_nothing(home: House, guards: Guards
 def test_aliases_are_one_user(home: House, guards: Guards) -> None:
     known, anonymous = home.user("u1"), home.user("anon")
     home.fact(anonymous, "city", "Lyon")
-    anonymous.root_id = known.id
-    home.add(anonymous)
+    joins = update(User).where(col(User.id) == anonymous.id).values(root_id=known.id)
+    home.kit.db.write(lambda session: session.exec(joins))
 
     assert "Lyon" in ask(home, guards, "Where does the user live?").prompt
 

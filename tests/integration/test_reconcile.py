@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -237,13 +237,11 @@ class _Breaking(EmbeddedIndex):
         self.__dict__ = dict(real.__dict__)
         self.left = after
 
-    def ids(
-        self, tenant_id: UUID, user_ref: UUID | None = None, *, after: UUID | None = None
-    ) -> Iterator[tuple[UUID, int, bool]]:
+    def held(self, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, tuple[int, bool]]:
         self.left -= 1
         if self.left < 0:
             raise StoreBusy("away")
-        return super().ids(tenant_id, user_ref, after=after)
+        return super().held(tenant_id, ids)
 
 
 def test_readyz_doctor_and_the_command_line_tell_of_it_and_mend_it(home: Path) -> None:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from api.app import create_app
 from delivery_fixtures import turn
-from digest_fixtures import Shop, new_shop
-from schemas.tables import Draft
+from digest_fixtures import Shop, is_current, new_shop
+from schemas.tables import Draft, Evidence, Fact
 from stores import tenancy
 from workers.cli import build
 from workers.speech import Language, speak
@@ -162,3 +162,59 @@ rules:
     claims(shop, "I like oat bread.")
     assert "+oat bread" in shop.facts()
     assert len(json.loads(command("policy", "show", "--history", "--json")[1])) == 2
+
+
+def test_a_memory_tells_its_story(shop: Shop, http: TestClient, command: Any) -> None:
+    shop.say(turn("I live in Oslo."), turn(f"{CLAIM} What is the plan?", 1))
+    shop.settle()
+    shop.say(turn("I live in Porto now.", 86_400, session_id="s2", source="web"))
+    shop.settle()
+    (porto,) = [row for row in shop.rows(Fact, Fact.key == "city") if is_current(row)]
+    (claim,) = shop.rows(Evidence, Evidence.write_status == "pending_review")
+
+    story = http.get(f"/v1/memories/{porto.id}/explain", headers={"Accept-Language": "zh"}).json()
+    said = [(one["value"], one["state"], one["session_id"]) for one in story["said"]]
+    assert said == [("Oslo", "superseded", "s1"), ("Porto", "current", "s2")]
+    gates = [one for one in story["steps"] if one["by"] == "gate"]
+    assert [one["inputs"]["channel"] for one in gates] == [None, "web"]
+    assert all(one["policy_version"] for one in gates)
+    folds = [(one["op"], one["rule_id"]) for one in story["steps"] if one["by"] == "fold"]
+    assert folds[0] == ("add", "first_statement")
+    assert ("supersede", "newer_statement") in folds
+    assert "较新的说法取代较旧的" in [one["why"] for one in story["steps"]]
+    (oslo,) = story["replaced"]
+    old = http.get(f"/v1/memories/{oslo}/explain").json()
+    assert (old["status"], str(porto.id) in old["replaced_by"]) == ("superseded", True)
+
+    told = command("explain", str(claim.id), language="zh")[1]
+    assert CLAIM in told
+    assert "声称拥有权限" in told
+    (draft,) = shop.rows(Draft, Draft.evidence_id == claim.id)
+    assert json.loads(command("explain", str(draft.id), "--json")[1])["replaced_by"] == [str(claim.id)]
+    episode = shop.episodes()[0]
+    said = http.get(f"/v1/memories/{episode.id}/explain").json()["said"]
+    assert "administrator" not in " ".join(one["quote"] for one in said)
+    assert "plan" in " ".join(one["quote"] for one in said)
+    plain = {"Authorization": f"Bearer {credential(shop, 'recall')}"}
+    assert http.get(f"/v1/memories/{claim.id}/explain", headers=plain).status_code == 404
+    assert http.get(f"/v1/memories/{porto.id}/explain", headers=plain).status_code == 200
+    assert command("explain", str(porto.id))[0] == 0
+
+
+def test_a_session_goes_and_comes_back_by_both_doors(shop: Shop, http: TestClient, command: Any) -> None:
+    claims(shop, "I like rye bread.", "I like oat milk.")
+
+    order = {"kind": "session", "name": "s1", "user_id": "u1", "reason": "poisoned", "reviewer": "Ines"}
+    done = http.post("/v1/undos", json=order).json()
+    assert (done["statements"], done["turns"], done["episodes"]) == (1, 1, 1)
+    assert shop.facts() == ["+rye bread"]
+    assert http.get("/v1/undos").json()["items"][0]["reviewer"] == "Ines"
+    assert "poisoned" in command("undo", "--list", language="zh")[1]
+    back = command("undo", "--back", done["undo_id"], language="zh")
+    assert (back[0], back[1].startswith("已收回：1 条陈述")) == (0, True)
+    assert http.post(f"/v1/undos/{done['undo_id']}/withdraw", json={}).json()["code"] == "decided_already"
+    gone = command("undo", "--session", "s0", "--user", "u1", "--reason", "spam", "--json")
+    assert json.loads(gone[1])["statements"] == 1
+    assert shop.facts() == ["+oat milk"]
+    plain = {"Authorization": f"Bearer {credential(shop, 'recall', 'admin')}"}
+    assert http.post("/v1/undos", json=order, headers=plain).status_code == 403

@@ -53,7 +53,7 @@ def test_a_credential_opens_what_its_key_may(db: Database, tenant: Tenant) -> No
             assert info.rights == {"publish", "recall"}
             assert info.hash_key == tenant.hash_key
         assert tenancy.key_info(session, key.id) == info
-        assert tenancy.seal_key_of(session, key.id) == seal_key(parse_credential(text).secret)
+        assert tenancy.sealed_by(session, key.id) == (seal_key(parse_credential(text).secret), info)
 
     info.require("publish")
     with pytest.raises(Forbidden, match="erase"):
@@ -94,7 +94,7 @@ def test_a_revoked_key_opens_nothing_any_more(db: Database, tenant: Tenant) -> N
         db.write(lambda s: tenancy.revoke(s, key.id))
 
     with db.read() as session:
-        for call in (tenancy.key_of_bearer, tenancy.key_info, tenancy.seal_key_of):
+        for call in (tenancy.key_of_bearer, tenancy.key_info, tenancy.sealed_by):
             with pytest.raises(Forbidden):
                 call(session, text if call is tenancy.key_of_bearer else key.id)
     with pytest.raises(NotFound):
@@ -118,13 +118,13 @@ def test_a_user_is_made_once_and_found_by_its_name_in_its_tenant_only(db: Databa
     assert again["小明"].id == first["小明"].id
     assert elsewhere["小明"].id != first["小明"].id
     assert elsewhere["小明"].user_hash != first["小明"].user_hash
-    assert disclose(first["小明"].user_id) == "小明"
     assert first["bob"].root_id == first["bob"].id
     assert "小明" not in first["小明"].user_hash
     with db.read() as session:
         found = tenancy.find_user(session, tenant, "bob")
         assert found is not None
         assert found.id == first["bob"].id
+        assert disclose(found.user_id) == "bob"
         assert tenancy.find_user(session, other, "bob") is None
     assert db.write(lambda s: tenancy.ensure_users(s, tenant, [])) == {}
 

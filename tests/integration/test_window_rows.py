@@ -241,6 +241,34 @@ def test_a_suspect_that_comes_to_an_outcome_is_cleared(world: World):
     assert not _claim(world).is_suspect
 
 
+def test_a_suspect_that_was_not_even_tried_stays_one(world: World):
+    _lapse(world, _one_claim(world))
+    again = _claim(world)
+    adopted = _adopt(world, again)
+    assert adopted is not None
+
+    world.db.write(lambda session: windows.postpone(session, adopted, "model_busy", 0, is_blamed=False))
+
+    # Who waits for the process sees that there was an outcome.
+    assert not world.db.write(
+        lambda session: suspects.end_without_outcome(session, again, delay_seconds=60, is_crash=True)
+    )
+    assert [(row.crashes, row.attempts) for row in _windows(world)] == [(0, 1)]
+    assert _claim(world).is_suspect
+
+
+def test_a_window_that_took_enough_processes_with_it_is_given_to_nobody_until_it_is_buried(world: World):
+    _lapse(world, _one_claim(world))
+    for crashes in (1, 2):
+        claim = windows.claim_next(world.db, lease_seconds=60, max_crashes=2)
+        assert claim is not None
+        assert claim.crashes == crashes
+        _lapse(world, claim)
+
+    assert windows.claim_next(world.db, lease_seconds=60, max_crashes=2) is None
+    assert windows.claim_next(world.db, lease_seconds=60, max_crashes=3) is not None
+
+
 def test_a_window_that_takes_every_process_of_its_own_with_it_is_buried(world: World):
     claim = _one_claim(world)
     _lapse(world, claim)
@@ -274,15 +302,15 @@ def test_a_lone_process_adopts_the_claim_that_was_made_for_it(world: World):
     _lapse(world, _one_claim(world))
     alone = _claim(world)
 
+    adopted = _adopt(world, alone)
+    stale = _adopt(world, replace(alone, epoch=alone.epoch - 1))
     with world.db.read() as session:
-        adopted = suspects.adopt(session, alone.window_id, alone.epoch)
-        stale = suspects.adopt(session, alone.window_id, alone.epoch - 1)
         left = suspects.lease_left_seconds(session, alone)
 
     assert adopted is not None
-    assert replace(adopted, is_suspect=True, waited_seconds=alone.waited_seconds) == alone
+    assert replace(adopted, waited_seconds=alone.waited_seconds) == alone
     assert stale is None
-    assert 50 < left <= 60
+    assert 290 < left <= 300  # a lease of its own: starting a process took part of the claim's
 
 
 def test_a_claim_that_is_given_back_is_free_at_once_and_stale_for_its_thread(world: World):
@@ -464,3 +492,7 @@ def test_many_beats_begin_one_run(world: World):
 
 def _begin(world: World) -> int | None:
     return world.db.write(lambda session: jobs.begin(session, "expire", 60))
+
+
+def _adopt(world: World, claim: Claim) -> Claim | None:
+    return world.db.write(lambda session: suspects.adopt(session, claim.window_id, claim.epoch, lease_seconds=300))

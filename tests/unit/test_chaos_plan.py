@@ -6,13 +6,19 @@ from collections import defaultdict
 
 import pytest
 
-from workers.chaos.plan import ANSWERS, Fault, Kind, plan
+from workers.chaos.plan import ANSWERS, Fault, Kind, outage, plan
 
 MINUTES = 60.0
 
 
 def _plan(seconds: float = 5 * MINUTES, seed: int = 1, **given: bool) -> list[Fault]:
     return plan(seconds=seconds, seed=seed, **{"may_kill_publisher": True, "has_server": False, **given})
+
+
+def test_a_model_that_is_away_is_so_all_the_time():
+    (fault,) = outage(seconds=600)
+
+    assert (fault.kind, fault.target, fault.seconds) == (Kind.ANSWERS, "model", 600)
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_one_another():

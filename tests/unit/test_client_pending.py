@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +86,65 @@ def test_a_long_queue_explains_any_silence() -> None:
     assert resend(pending, 506) == [0]
     pending.lose_silent(2000, None)
     assert resend(pending, 2000) == [0]
+
+
+@pytest.mark.parametrize("every_seconds", [1, 20, 60, 600])
+def test_an_hour_without_workers_leaves_one_copy_that_drains_by_age(every_seconds: int) -> None:
+    pending, queue, sent = Pending(), list[int](), 0
+
+    for now in range(0, 3600, 2):
+        for number in range(sent, now // every_seconds + 1):
+            pending.add(message(number), now)
+            queue.append(number)
+            sent += 1
+        pending.lose_silent(now, len(queue))
+        queue += resend(pending, now)
+    assert queue == list(range(sent))
+
+    for now in range(3600, 3600 + 2 * sent, 2):
+        pending.settle(UUID(int=queue.pop(0)), now)
+        pending.lose_silent(now, len(queue))
+        assert resend(pending, now) == []
+    assert len(pending) == 0
+
+
+def test_what_a_lost_worker_took_goes_again_and_nothing_behind_it() -> None:
+    pending = filled(*range(50))
+    pending.lose_silent(51, 50)
+
+    # Two were taken and never answered; then nobody works.
+    again: list[int] = []
+    for now in range(60, 3600, 2):
+        pending.lose_silent(now, 48 + len(again))
+        again += resend(pending, now)
+
+    assert again == [0, 1]
+
+
+def test_a_queue_that_is_never_empty_hides_no_loss_for_long() -> None:
+    pending = filled(0)  # and it never reached the queue
+    roll = random.Random(1)
+
+    lost_at = 0
+    for now in range(2, 3600, 2):
+        pending.lose_silent(now, roll.randrange(3, 9))
+        if resend(pending, now):
+            lost_at = now
+            break
+
+    assert 60 <= lost_at < 120
+
+
+def test_only_silence_makes_it_wait_longer_for_the_next_time() -> None:
+    pending = filled(0)
+    for now in (1, 2, 3):
+        pending.lose_all()
+        assert resend(pending, now) == [0]
+
+    pending.lose_silent(62, 0)
+    assert resend(pending, 62) == []
+    pending.lose_silent(68, 0)
+    assert resend(pending, 68) == [0]
 
 
 def test_patience_grows_with_the_lag_that_others_had() -> None:

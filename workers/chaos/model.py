@@ -3,12 +3,14 @@
     python -m workers.chaos.model PORT FOLDER
 
 How it answers stands in FOLDER/answers ("good" when there is none), read anew at every request, so that nobody has to
-ask a server that may be frozen. FOLDER/calls holds one byte a completion that was asked for.
+ask a server that may be frozen. FOLDER/calls holds one byte a completion that was asked for: "." for an answer, "x" for
+none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -60,10 +62,10 @@ class Handler(BaseHTTPRequestHandler):
         server = cast("Server", self.server)
         asked: Json = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
         is_chat = self.path.endswith("/chat/completions")
+        bad = _BAD.get(server.manner())
         if is_chat:
             with (server.folder / "calls").open("ab") as calls:
-                calls.write(b".")
-        bad = _BAD.get(server.manner())
+                calls.write(b"." if bad is None else b"x")
         if bad is not None and (is_chat or bad is not _truncated):
             bad(self, asked)
         else:
@@ -181,6 +183,13 @@ def _never(handler: Handler, _: Json) -> None:
     handler.close_connection = True
 
 
+_number = itertools.count()
+
+
+def _away(handler: Handler, asked: Json) -> None:
+    (_busy, _broken, _garbage, _never)[next(_number) % 4](handler, asked)
+
+
 _BAD: Mapping[str, Callable[[Handler, Json], None]] = {
     "429": _busy,
     "500": _broken,
@@ -189,6 +198,7 @@ _BAD: Mapping[str, Callable[[Handler, Json], None]] = {
     "refused": _refused,
     "truncated": _truncated,
     "never": _never,
+    "away": _away,
 }
 
 

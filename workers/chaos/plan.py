@@ -58,6 +58,8 @@ class _Recipe:
     details: Sequence[str] = ()
 
 
+#: In turn 429 with a Retry-After, 500, garbage, and no answer at all.
+AWAY = "away"
 ANSWERS = ("429", "500", "garbage", "truncated", "never", "html", "refused")
 
 _RECIPES = (
@@ -117,6 +119,11 @@ def plan(*, seconds: float, seed: int, may_kill_publisher: bool, has_server: boo
             free_at[chosen.target] = at + lasting + chosen.rest
         at += step * roll.uniform(0.6, 1.4)
     return faults
+
+
+def outage(*, seconds: float) -> list[Fault]:
+    """The plan of a run that lacks nothing but the model, which is away in every manner all the time."""
+    return [Fault(1.0, Kind.ANSWERS, "model", seconds, AWAY)]
 
 
 def _applies(recipe: _Recipe, may_kill_publisher: bool, has_server: bool) -> bool:

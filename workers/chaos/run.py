@@ -17,7 +17,7 @@ from typing import Any, Literal
 from sqlmodel import Session
 
 from schemas.errors import BadSettings, StoreBusy
-from stores import progress, tenancy
+from stores import progress, tenancy, windows
 from stores.audit import Audit, audit
 from stores.kit import open_kit
 from stores.settings import LlmSettings, Settings, embedded_broker_url, load_settings
@@ -25,7 +25,7 @@ from stores.sql import Database
 from workers import broker, processes
 from workers.chaos import cluster, losses
 from workers.chaos.faults import Injector, Undo, patiently
-from workers.chaos.plan import Fault, plan
+from workers.chaos.plan import Fault, outage, plan
 from workers.chaos.stage import Stage
 from workers.chaos.stream import TENANTS, Job
 from workers.chaos.verdict import Verdict, judge, read_journal
@@ -37,6 +37,9 @@ READY_SECONDS = 120.0
 QUIET_SECONDS = 1_200.0
 STILL_SECONDS = 3.0
 STATUS_SECONDS = 15.0
+SAMPLE_SECONDS = 0.5
+#: Now and then one call asks whether the model is back, and takes as long as its time-out; nothing else holds a slot.
+MOST_HELD = 1.0
 POOLED = 10
 WARM_EVENTS = 50
 #: Deadlines and leases of seconds, for a run that must end soon. Everything else stays as it ships.
@@ -57,6 +60,18 @@ class Order:
     broker: Literal["valkey", "redis"] = "valkey"
     durability: Literal["memory", "spool"] = "memory"
     per_second: float = 30.0
+    only_model: bool = False
+
+    def plan(self) -> list[Fault]:
+        """Its faults; `only_model`: nothing fails but the model, and that all the time."""
+        if self.only_model:
+            return outage(seconds=self.seconds)
+        return plan(
+            seconds=self.seconds,
+            seed=self.seed,
+            may_kill_publisher=self.durability == "spool",
+            has_server=self.stores == "postgres",
+        )
 
 
 @dataclass(slots=True)
@@ -71,6 +86,8 @@ class Report:
     starts: dict[str, int] = field(default_factory=dict[str, int])
     notes: dict[str, str] = field(default_factory=dict[str, str])
     model_calls: int = 0
+    model_failures: int = 0
+    held: list[int] = field(default_factory=list[int])
     windows: int = 0
     verdict: Verdict | None = None
     audit: Audit | None = None
@@ -84,13 +101,7 @@ class Report:
 
 def run(order: Order, tell: Callable[[str], None], *, settings: dict[str, Any] | None = None) -> Report:
     """Runs it on a scratch folder. `settings` change the shipped ones. Raises: BadSettings, StoreBusy."""
-    faults = plan(
-        seconds=order.seconds,
-        seed=order.seed,
-        may_kill_publisher=order.durability == "spool",
-        has_server=order.stores == "postgres",
-    )
-    report = Report(order, faults)
+    report = Report(order, order.plan())
     with ExitStack() as stack:
         home = stack.enter_context(_scratch(report))
         url = stack.enter_context(cluster.cluster(home / "pg")) if order.stores == "postgres" else None
@@ -140,6 +151,7 @@ class _Run:
         self.settings = settings
         self.stage = Stage(settings, home, binary=_binary(order.broker))
         self.undos: list[tuple[float, Undo]] = []
+        self.sampled_at = 0.0
 
     def play(self, stack: ExitStack) -> None:
         began = time.monotonic()
@@ -220,6 +232,10 @@ class _Run:
         for _, undo in due:
             undo()
         self.report.wrong += self.stage.look()
+        if self.order.only_model and self.undos and now >= self.sampled_at + SAMPLE_SECONDS:
+            self.sampled_at = now
+            with self.db.read() as session:
+                self.report.held.append(windows.backlog(session).running)
 
     def _finish_stream(self) -> None:
         self.stage.actors["publisher"].may_end = True
@@ -299,7 +315,26 @@ class _Run:
         finally:
             kit.close()
         self.report.notes |= journal.notes
-        self.report.model_calls = (self.home / "model" / "calls").stat().st_size
+        calls = (self.home / "model" / "calls").read_bytes()
+        self.report.model_calls, self.report.model_failures = len(calls), calls.count(b"x")
+        if self.order.only_model:
+            self.report.wrong += outage_differences(self.report)
+
+
+def outage_differences(report: Report) -> list[str]:
+    """What an outage of the model alone must not have done: cost more calls than it ended, or held slots meanwhile."""
+    wrong: list[str] = []
+    if report.model_calls > report.windows + report.model_failures:
+        wrong.append(
+            f"{report.model_calls} calls for {report.windows} windows and {report.model_failures} failed calls"
+        )
+    held = sum(report.held) / max(1, len(report.held))
+    report.notes["slots"] = (
+        f"{held:.2f} held on average while the model was away, {max(report.held, default=0)} at most"
+    )
+    if held > MOST_HELD:
+        wrong.append(f"{held:.1f} slots were held on average while the model was away")
+    return wrong
 
 
 def _binary(kind: str) -> Path:

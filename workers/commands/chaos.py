@@ -39,11 +39,17 @@ def chaos(
         False,
         help=tr("缩短模型期限和租约（否则用出厂设置）", "short model deadline and leases instead of the shipped ones"),
     ),
+    outage: bool = typer.Option(
+        False,
+        help=tr(
+            "只让模型一直不可用（429、500、乱码、无应答），其余正常",
+            "break nothing but the model: 429, 500, garbage, silence all the time",
+        ),
+    ),
     dry: bool = typer.Option(False, "--plan", help=tr("只打印计划", "only print the plan")),
     as_json: bool = typer.Option(False, "--json", help="JSON"),
 ) -> None:
     """Runs chaos. Exits 1 on any difference."""
-    from workers.chaos.plan import plan  # noqa: PLC0415
     from workers.chaos.run import QUICK, Order, run  # noqa: PLC0415 - SQL and the client: other commands need not pay
 
     _one_of("--stores", stores, ("sqlite", "postgres"))
@@ -56,15 +62,10 @@ def chaos(
         broker="redis" if broker == "redis" else "valkey",
         durability="spool" if durability == "spool" else "memory",
         per_second=rate,
+        only_model=outage,
     )
     if dry:
-        faults = plan(
-            seconds=order.seconds,
-            seed=seed,
-            may_kill_publisher=order.durability == "spool",
-            has_server=order.stores == "postgres",
-        )
-        for fault in faults:
+        for fault in order.plan():
             show(str(fault))
         return
     began = time.monotonic()
@@ -96,6 +97,7 @@ def _as_data(report: Report) -> dict[str, Any]:
         "seconds": {name: round(value, 1) for name, value in report.seconds.items()},
         "starts": report.starts,
         "model_calls": report.model_calls,
+        "model_failures": report.model_failures,
         "windows": report.windows,
         "notes": report.notes,
         "verdict": None if report.verdict is None else asdict(report.verdict),
@@ -123,10 +125,10 @@ def _lines(report: Report) -> list[str]:
     told.append(
         ", ".join(f"{name} x{count}" for name, count in report.starts.items())
         + tr(
-            f"；模型调用 {report.model_calls}，窗口 {report.windows}",
-            f"; {report.model_calls} model calls for {report.windows} windows",
+            f"；模型调用 {report.model_calls}（失败 {report.model_failures}），窗口 {report.windows}",
+            f"; {report.model_calls} model calls ({report.model_failures} failed) for {report.windows} windows",
         )
     )
-    told += [f"{name}: {value}" for name, value in report.notes.items() if name == "kept"]
+    told += [f"{name}: {value}" for name, value in report.notes.items() if name in ("kept", "slots")]
     told.append(tr("没有差异。", "no difference.") if report.is_clean else tr("有差异。", "there are differences."))
     return told

@@ -63,6 +63,8 @@ def text_fault(value: object, max_bytes: int = MAX_CONTENT_BYTES) -> str | None:
 
 def is_blank(text: str) -> bool:
     """Whether nothing can be seen of a text: it is empty, or space and invisible characters alone."""
+    if text[:1].isalnum() and text[0] not in _BLANK:  # Nearly every text, at a tenth of the price.
+        return False
     return all(char in _BLANK or unicodedata.category(char) in _UNSEEN for char in text)
 
 

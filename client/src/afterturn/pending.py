@@ -21,7 +21,8 @@ class ResendPolicy:
     """When a batch counts as lost. Seconds, except `lag_factor` and `queue_messages`.
 
     `tail_seconds`: what a broker that writes its log every second may have lost when it died. `queue_messages`: while
-    more than these wait in the queue, silence means only that it is long.
+    more than these wait in the queue, silence means only that it is long. While fewer do, it means so until the message
+    and all before it must have left the queue: with nobody at work, nothing is sent twice.
     """
 
     tail_seconds: float = 2.0
@@ -33,12 +34,14 @@ class ResendPolicy:
 
 @dataclass(slots=True, eq=False)
 class Sent:
-    """A message on its way."""
+    """A message on its way. `place`: how many must have left the queue until this one has."""
 
     message: Message
     first_at: float
     last_at: float
+    place: int
     tries: int = 1
+    silences: int = 0
     is_lost: bool = False
 
 
@@ -53,6 +56,8 @@ class Pending:
         self._sent: dict[UUID, Sent] = {}
         self._lost: deque[Sent] = deque()
         self._checked_at = 0.0
+        self._waiting = 0
+        self._left = 0
         self.lag_seconds = 0.0
 
     def __len__(self) -> int:
@@ -65,7 +70,7 @@ class Pending:
 
     def add(self, message: Message, now: float) -> None:
         """A message has just been handed over."""
-        self._sent[message.message_id] = Sent(message, now, now)
+        self._sent[message.message_id] = Sent(message, now, now, self._next_place())
 
     def settle(self, message_id: UUID, now: float) -> Message | None:
         """A receipt for this message has come; None for one that is not waited for (again)."""
@@ -98,15 +103,35 @@ class Pending:
 
     def lose_silent(self, now: float, queue_length: int | None) -> None:
         """Looks for messages that have been silent for too long, unless the queue explains it (None: unknown)."""
+        self._watch(queue_length)
         if now - self._checked_at < _CHECK_SECONDS or not self._sent:
             return
         self._checked_at = now
         if queue_length is not None and queue_length > self._policy.queue_messages:
             return
-        self._lose([sent for sent in self._sent.values() if now - sent.last_at >= self.patience(sent.tries)])
+        silent = [
+            sent
+            for sent in self._sent.values()
+            if not sent.is_lost
+            and now - sent.last_at >= self.patience(1 + sent.silences)
+            and (not queue_length or sent.place <= self._left)
+        ]
+        for sent in silent:
+            sent.silences += 1
+        self._lose(silent)
+
+    def _watch(self, queue_length: int | None) -> None:
+        """Counts what leaves the queue, as far as it can be seen: what came in between hides as much."""
+        if queue_length is not None:
+            self._left += max(0, self._waiting - queue_length)
+            self._waiting = queue_length
+
+    def _next_place(self) -> int:
+        self._waiting += 1
+        return self._left + self._waiting
 
     def patience(self, tries: int) -> float:
-        """Seconds without a receipt after which a message that was sent so often counts as lost."""
+        """Seconds without a receipt after which a message counts as lost that has been sent into silence so often."""
         policy = self._policy
         first = max(policy.silence_seconds, policy.lag_factor * self.lag_seconds)
         return max(first, min(first * 2.0 ** min(tries - 1, 30), policy.longest_seconds))
@@ -125,6 +150,7 @@ class Pending:
         sent = self._lost.popleft()
         sent.is_lost = False
         sent.last_at = now
+        sent.place = self._next_place()
         sent.tries += 1
 
     def _lose(self, those: list[Sent]) -> None:

@@ -1,0 +1,138 @@
+"""Undos as rows: which sessions, sources and events count no more, and what of each is there. Rows are only added.
+
+An undo stands from its moment on: what was said up to `until` and comes to be applied later is under it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, or_, update
+from sqlalchemy.orm import Mapped
+from sqlmodel import Session, col, select
+
+from memory.turns import TurnView
+from schemas.tables import Episode, Evidence, Turn, Undo
+from stores.sql import insert_once
+
+SESSION, SOURCE, EVENT, SUMMARY = "session", "source", "event", "summary"
+COUNTING = ("auto", "approved", "pending_review")
+
+
+def add(session: Session, row: Undo) -> bool:
+    """Appends an undo, or the withdrawal of one. False when it was withdrawn before."""
+    return bool(insert_once(session, Undo, [row]))
+
+
+def find(session: Session, tenant_id: UUID, undo_id: UUID) -> Undo | None:
+    """One undo of this tenant."""
+    row = session.get(Undo, undo_id)
+    return row if row is not None and row.tenant_id == tenant_id else None
+
+
+def listed(session: Session, tenant_id: UUID, *, limit: int = 100) -> Sequence[Undo]:
+    """All of a tenant, withdrawals among them, the newest first."""
+    order = (col(Undo.decided_at).desc(), col(Undo.id).desc())
+    return session.exec(select(Undo).where(Undo.tenant_id == tenant_id).order_by(*order).limit(limit)).all()
+
+
+def covering(session: Session, tenant_id: UUID, turns: Iterable[tuple[TurnView, UUID, UUID]]) -> dict[UUID, Undo]:
+    """The undo that each of these turns is under, the oldest first; those under none are left out.
+
+    Shape: (turn, its user, its session).
+    """
+    asked = list(turns)
+    by_kind: dict[str, set[str]] = {
+        SESSION: {str(session_ref) for _, _, session_ref in asked},
+        SOURCE: {turn.source for turn, _, _ in asked if turn.source is not None},
+        EVENT: {str(turn.event_id) for turn, _, _ in asked},
+    }
+    rows = _standing(session, tenant_id, by_kind)
+    found: dict[UUID, Undo] = {}
+    for turn, user_ref, session_ref in asked:
+        names = {SESSION: str(session_ref), SOURCE: turn.source, EVENT: str(turn.event_id)}
+        fitting = (
+            row
+            for row in rows
+            if names.get(row.kind) == row.target and row.user_ref in {None, user_ref} and turn.at <= row.until
+        )
+        first = next(fitting, None)
+        if first is not None:
+            found[turn.event_id] = first
+    return found
+
+
+def covering_evidence(session: Session, row: Evidence) -> Undo | None:
+    """The undo that a statement is under, by what it says of itself: its turn may be gone."""
+    by_kind: dict[str, set[str]] = {
+        SESSION: set() if row.session_ref is None else {str(row.session_ref)},
+        SOURCE: set() if row.source is None else {row.source},
+        EVENT: {str(row.event_id)},
+    }
+    rows = _standing(session, row.tenant_id, by_kind)
+    return next((one for one in rows if one.user_ref in {None, row.user_ref} and row.at <= one.until), None)
+
+
+def evidence(session: Session, undo: Undo, *, limit: int) -> list[Evidence]:
+    """Statements under an undo that still count or wait, in id order."""
+    where = [col(Evidence.tenant_id) == undo.tenant_id, col(Evidence.write_status).in_(COUNTING)]
+    where += _of(undo, Evidence)
+    query = select(Evidence).where(*where).order_by(col(Evidence.id)).limit(limit)
+    return list(session.exec(query.execution_options(populate_existing=True)))
+
+
+def turns_after(session: Session, undo: Undo, after: UUID | None, *, limit: int) -> list[Turn]:
+    """Turns under an undo in the order of their ids, from after one on."""
+    where = [col(Turn.tenant_id) == undo.tenant_id, *_of(undo, Turn)]
+    if after is not None:
+        where.append(col(Turn.event_id) > after)
+    return list(session.exec(select(Turn).where(*where).order_by(col(Turn.event_id)).limit(limit)))
+
+
+def episodes_of(session: Session, tenant_id: UUID, turns: Sequence[Turn]) -> list[Episode]:
+    """The live episodes of the windows of these turns."""
+    windows = {turn.window_id for turn in turns if turn.window_id is not None}
+    if not windows:
+        return []
+    query = select(Episode).where(Episode.tenant_id == tenant_id, col(Episode.window_id).in_(windows))
+    return list(session.exec(query.order_by(col(Episode.id))))
+
+
+def set_episode_status(session: Session, episode_ids: Sequence[UUID], status: str) -> list[Episode]:
+    """Takes episodes out of every sight, or puts them back; the rows that changed."""
+    changing = select(Episode.id).where(col(Episode.id).in_(episode_ids), Episode.write_status != status)
+    ids = list(session.exec(changing)) if episode_ids else []
+    if not ids:
+        return []
+    statement = update(Episode).where(col(Episode.id).in_(ids))
+    session.connection().execute(statement.values(write_status=status, row_version=col(Episode.row_version) + 1))
+    anew = select(Episode).where(col(Episode.id).in_(ids)).execution_options(populate_existing=True)
+    return list(session.exec(anew))
+
+
+def _standing(session: Session, tenant_id: UUID, by_kind: dict[str, set[str]]) -> Sequence[Undo]:
+    named = [
+        and_(col(Undo.kind) == kind, col(Undo.target).in_(targets)) for kind, targets in by_kind.items() if targets
+    ]
+    withdrawn = select(Undo.withdraws).where(Undo.tenant_id == tenant_id, col(Undo.withdraws).is_not(None))
+    query = select(Undo).where(
+        Undo.tenant_id == tenant_id,
+        or_(*named),
+        col(Undo.withdraws).is_(None),
+        col(Undo.id).not_in(withdrawn),
+    )
+    return session.exec(query.order_by(col(Undo.decided_at), col(Undo.id))).all()
+
+
+def _of(undo: Undo, table: type[Evidence] | type[Turn]) -> list[ColumnElement[bool]]:
+    names: dict[str, Mapped[object]] = {
+        SESSION: col(table.session_ref),  # pyright: ignore[reportAssignmentType]  columns of several types
+        SOURCE: col(table.source),  # pyright: ignore[reportAssignmentType]
+        EVENT: col(table.event_id),  # pyright: ignore[reportAssignmentType]
+    }
+    target: object = undo.target if undo.kind == SOURCE else UUID(undo.target)
+    where: list[ColumnElement[bool]] = [names[undo.kind] == target, col(table.at) <= undo.until]
+    if undo.user_ref is not None:
+        where.append(col(table.user_ref) == undo.user_ref)
+    return where
