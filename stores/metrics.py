@@ -57,6 +57,8 @@ class Reading(Collector):
         yield GaugeMetricFamily(self._name, self._documentation, labels=self._labels)
 
 
+# No label is called job or instance: Prometheus calls its targets so, and would rename ours.
+
 # What waits
 QUEUE_DEPTH = Reading("afterturn_queue_depth", "Messages in the queue, all priorities.", ["queue"])
 QUEUE_UNACKED = Reading("afterturn_queue_unacked", "Messages that workers of the role have in hand.", ["role"])
@@ -70,8 +72,8 @@ PENDING_REVIEWS = Reading("afterturn_pending_reviews", "Memories that wait for a
 OLDEST_REVIEW_AGE = Reading("afterturn_pending_review_oldest_age_seconds", "Age of the oldest waiting review.")
 INDEX_DRIFT = Reading("afterturn_index_drift", "Records that differed from SQL at the last look.", ["kind"])
 INDEX_OWED = Reading("afterturn_index_owed", "Index writes that are owed, those that failed among them.", ["state"])
-BEAT_SUCCESS = Reading("afterturn_beat_last_success_timestamp_seconds", "When the job last succeeded.", ["job"])
-BEAT_INTERVAL = Reading("afterturn_beat_interval_seconds", "How often the job is due.", ["job"])
+BEAT_SUCCESS = Reading("afterturn_beat_last_success_timestamp_seconds", "When the job last succeeded.", ["task"])
+BEAT_INTERVAL = Reading("afterturn_beat_interval_seconds", "How often the job is due.", ["task"])
 SUSPECTS = Reading("afterturn_suspect_windows", "Windows that wait to run alone, because a worker was lost over them.")
 MODEL_OPEN = Reading("afterturn_model_circuit_open", "1 while the model is left alone, 0 otherwise.")
 OVER_BUDGET = Reading("afterturn_over_budget_windows", "Windows that wait for their tenant's next day.")

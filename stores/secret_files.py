@@ -27,8 +27,9 @@ class SecretFiles(EnvSettingsSource):
 
 def _read(folder: Path) -> dict[str, str]:
     try:
-        paths = [path for path in folder.iterdir() if path.name.startswith(_PREFIX) and path.is_file()]
-        told = {path.name: path.read_text("utf-8").strip() for path in paths}
+        # systemd puts the name of the credential and a _ before the names of a folder's files.
+        paths = [path for path in folder.iterdir() if _PREFIX in path.name and path.is_file()]
+        told = {path.name[path.name.index(_PREFIX) :]: path.read_text("utf-8").strip() for path in paths}
     except OSError as exc:
         raise BadSettings(f"{VARIABLE}: the folder cannot be read ({exc.strerror})") from None
     except UnicodeDecodeError:

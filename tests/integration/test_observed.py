@@ -69,8 +69,8 @@ def test_jobs_are_told_with_their_interval(kit: Kit) -> None:
 
     found = told(kit)
 
-    assert abs(found[f'afterturn_beat_last_success_timestamp_seconds{{job="{SWEEP}"}}'] - time.time()) < 30
-    assert found[f'afterturn_beat_interval_seconds{{job="{SWEEP}"}}'] == kit.settings.workers.sweep_seconds
+    assert abs(found[f'afterturn_beat_last_success_timestamp_seconds{{task="{SWEEP}"}}'] - time.time()) < 30
+    assert found[f'afterturn_beat_interval_seconds{{task="{SWEEP}"}}'] == kit.settings.workers.sweep_seconds
     assert found['afterturn_work_due{stage="digest"}'] == 0
     assert found['afterturn_index_owed{state="failed"}'] == 0
 

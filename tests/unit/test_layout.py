@@ -111,14 +111,15 @@ def commands(path: Path) -> list[str]:
 
 
 def test_no_lock_names_a_host() -> None:
-    for lock in ("requirements.lock", "requirements-dev.lock"):
+    for lock in ("requirements.lock", "requirements-otel.lock", "requirements-dev.lock"):
         assert "://" not in (ROOT / "deploy" / lock).read_text("utf-8")
 
 
-def test_the_dev_lock_holds_the_versions_of_the_run_lock() -> None:
-    run, dev = (pins(ROOT / "deploy" / name) for name in ("requirements.lock", "requirements-dev.lock"))
+def test_the_other_locks_hold_the_versions_of_the_run_lock() -> None:
+    run, otel, dev = (pins(ROOT / "deploy" / f"requirements{name}.lock") for name in ("", "-otel", "-dev"))
 
     assert run <= dev
+    assert run <= otel
 
 
 spoken = re.compile(r'"[^"]*"')

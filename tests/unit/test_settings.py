@@ -104,6 +104,7 @@ def test_secrets_come_from_files_named_like_variables(monkeypatch: pytest.Monkey
     (home / "AFTERTURN_DATABASE_URL").write_text("postgresql+psycopg://u:from-a-file@h/d\n")
     (home / "AFTERTURN_LLM_API_KEY").write_text("from-a-file\n")
     (home / "AFTERTURN_FLOWER_PASSWORD").write_text("from-a-file\n")
+    (home / "secrets_AFTERTURN_EMBED_API_KEY").write_text("from-systemd\n")
     (home / "..data").mkdir()  # Kubernetes keeps versions so
     monkeypatch.setenv("AFTERTURN_SECRETS_DIR", str(home))
     monkeypatch.setenv("AFTERTURN_FLOWER_PASSWORD", "from-the-environment")
@@ -114,6 +115,7 @@ def test_secrets_come_from_files_named_like_variables(monkeypatch: pytest.Monkey
     assert settings.database_url == "postgresql+psycopg://u:from-a-file@h/d"
     assert settings.llm.api_key == SecretStr("from-a-file")
     assert settings.llm.base_url == "http://model"
+    assert settings.embed.api_key == SecretStr("from-systemd")
     assert settings.flower.password == SecretStr("from-the-environment")
     assert "from-a-file" not in repr(settings)
 
