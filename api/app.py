@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import dead, events, health, memories, operations, problems, recall, reviews, spend, undos, why
+from api import dead, events, health, memories, operations, problems, recall, requests, reviews, spend, undos, why
 from api.limits import BodyLimit
 from api.state import Held, close, warm
 from stores import tracing
@@ -23,6 +23,7 @@ _TAGS = [
     {"name": "recall", "description": "What matters for the next turn, under a token budget."},
     {"name": "memories", "description": "What is remembered, where it comes from, how it changed."},
     {"name": "reviews", "description": "Statements that wait for a person, and what was decided. Right: review."},
+    {"name": "privacy", "description": "What users asked for in a conversation, with a due date. Right: erase."},
     {"name": "operations", "description": "Long work that was asked for."},
     {"name": "probes", "description": "For orchestrators and Prometheus. No key."},
 ]
@@ -65,6 +66,7 @@ def create_app(kit: Kit | None = None) -> FastAPI:
         memories,
         reviews,
         undos,
+        requests,
         operations,
         spend,
         health,
