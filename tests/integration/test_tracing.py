@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Generator
 from typing import Any
 
 import pytest
+import redis
+from fastapi.testclient import TestClient
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from sqlmodel import Session
 
+from afterturn import Publisher
+from afterturn.batches import decode_batch
+from afterturn.credentials import generate_credential, parse_credential, seal_key
+from afterturn.sealing import open_sealed
 from afterturn.tracing import traceparent
+from api.app import create_app
 from delivery_fixtures import ended, turn
 from digest_fixtures import Shop, new_shop
 from schemas.errors import BadSettings, StoreBusy
-from stores import tracing
+from schemas.tables import Tenant
+from stores import tenancy, tracing
 from stores.settings import load_settings
+from tasks.app import PREFIX
 
 
 @pytest.fixture
@@ -93,6 +104,42 @@ def test_an_error_is_told_by_its_code_and_not_by_its_text(spans: InMemorySpanExp
     (span,) = spans.get_finished_spans()
     assert attributes(span)["error.type"] == "store_busy"
     assert "Lyon" not in span.to_json()
+
+
+def test_a_publisher_takes_the_span_that_it_is_called_in(broker_url: str, home: Any) -> None:
+    credential = generate_credential()
+    with Publisher(credential.text(), broker_url) as publisher:
+        with TracerProvider().get_tracer("agent").start_as_current_span("turn"):
+            publisher.turn("u1", "s1", "user", "I live in Lyon.")
+            here = traceparent()
+        publisher.turn("u1", "s1", "user", "And I like it.")
+        assert publisher.flush(10)
+
+    client: Any = redis.Redis.from_url(load_settings(home=home).redis_url)  # pyright: ignore[reportUnknownMemberType]
+    (blob,), _, _ = json.loads(json.loads(client.lindex(f"{PREFIX}ingest", -1))["body"])
+    sealed = open_sealed(blob, {credential.key_id: seal_key(credential.secret)}.get)
+    events: list[Any] = list(decode_batch(sealed.payload).events)
+    assert [event.get("traceparent") for event in events] == [here, None]
+
+
+def test_a_recall_over_http_goes_on_with_the_callers_trace(shop: Shop, spans: InMemorySpanExporter) -> None:
+    def key(session: Session) -> str:
+        tenant = session.get_one(Tenant, shop.key.tenant_id)
+        return tenancy.create_key(session, tenant, ["recall"])[1]
+
+    bearer = parse_credential(shop.kit.db.write(key)).bearer()
+    (said,) = agent_says("I live in Lyon.")
+    with TestClient(create_app(shop.kit)) as http:
+        answer = http.post(
+            "/v1/recall",
+            json={"query": "Where does the user live?", "user_id": "u1"},
+            headers={"Authorization": bearer, "traceparent": said["traceparent"]},
+        )
+
+    assert answer.status_code == 200
+    span = next(span for span in spans.get_finished_spans() if span.name == "search_memory")
+    assert f"{context(span).trace_id:032x}" == said["traceparent"].split("-")[1]
+    assert attributes(span)["gen_ai.memory.record.count"] == len(answer.json()["items"])
 
 
 def test_without_a_provider_nothing_is_traced(shop: Shop) -> None:
