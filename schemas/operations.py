@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from schemas.columns import Json, UtcTime
+from schemas.columns import Json, UtcTime, Wide
 
 _LEASED = "lease_until IS NOT NULL"
 
@@ -101,9 +101,9 @@ class Reservation(SQLModel, table=True):
     epoch: int = Field(primary_key=True)
     tenant_id: UUID
     day: date
-    tokens: int
-    spent_before: int
-    used: int | None = None
+    tokens: int = Field(sa_type=Wide)
+    spent_before: int = Field(sa_type=Wide)
+    used: int | None = Field(default=None, sa_type=Wide)
     created_at: datetime = Field(sa_type=UtcTime)
 
 
@@ -117,10 +117,10 @@ class Spending(SQLModel, table=True):
     stage: str = Field(primary_key=True)
     model: str = Field(primary_key=True)
     calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
+    input_tokens: int = Field(default=0, sa_type=Wide)
+    output_tokens: int = Field(default=0, sa_type=Wide)
+    cached_tokens: int = Field(default=0, sa_type=Wide)
+    reasoning_tokens: int = Field(default=0, sa_type=Wide)
     cost_usd: float = 0.0
 
 
