@@ -55,10 +55,17 @@ def drop_connections(url: str) -> int:
 
 
 def lock_turns(url: str) -> psycopg.Connection[tuple[object, ...]]:
-    """A connection that keeps everybody from writing turns until it is closed."""
+    """A connection that keeps everybody from writing turns until it is closed.
+
+    Raises: psycopg.OperationalError when somebody else's locks stand in the way; it may lose a deadlock.
+    """
     session = psycopg.connect(_libpq(url))
-    session.execute("SET lock_timeout = '5s'")
-    session.execute("LOCK TABLE turns, windows, event_ledger IN EXCLUSIVE MODE")
+    try:
+        session.execute("SET lock_timeout = '5s'")
+        session.execute("LOCK TABLE event_ledger, turns, windows IN EXCLUSIVE MODE")
+    except psycopg.OperationalError:
+        session.close()
+        raise
     return session
 
 
