@@ -61,7 +61,7 @@ def lock_turns(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """
     session = psycopg.connect(_libpq(url))
     try:
-        session.execute("SET lock_timeout = '5s'")
+        session.execute("SET lock_timeout = '1s'")
         session.execute("LOCK TABLE event_ledger, turns, windows IN EXCLUSIVE MODE")
     except psycopg.OperationalError:
         session.close()
