@@ -18,7 +18,7 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.operations import Circuit, ClockOffset, IndexGeneration, IndexState, Job, Operation, OutboxRow, Reservation
 from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
@@ -33,6 +33,7 @@ __all__ = [
     "Evidence",
     "Fact",
     "FactDecision",
+    "IndexGeneration",
     "IndexState",
     "Job",
     "Key",

@@ -225,7 +225,7 @@ def _index(settings: Settings) -> Check:
         if sql.current_revision(settings) != sql.head_revision():
             return ok("index", tr("可打开", "opens"))
         with kit.db.read() as session:
-            lost = index_states.lost(session, kit.index, limit=1000)
+            lost = index_states.lost(session, kit.live(), limit=1000)
     finally:
         kit.close()
     if not lost:
