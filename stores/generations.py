@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sqlmodel import Session
@@ -29,6 +29,9 @@ from stores.index import Index
 from stores.index_generations import Plan, Space
 from stores.settings import EmbedSettings, Settings
 from stores.sql import Database
+
+if TYPE_CHECKING:
+    from stores.weaviate import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +97,7 @@ class Generations:
         self._plan: tuple[float, Plan] | None = None
         self._opened: dict[int, Opened] = {}
         self._indexes: dict[tuple[int, str, str], Index] = {}
+        self._connection: Connection | None = None
         self._given: dict[str, Any] = {}
 
     def plan(self, *, seconds: float = FRESH_SECONDS) -> Plan:
@@ -192,6 +196,8 @@ class Generations:
             one.embedder.close()
         for index in indexes:
             index.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def _may_make(self, number: int) -> bool:
         with self._db.read() as session:
@@ -206,18 +212,22 @@ class Generations:
         if settings.index == "embedded":
             return EmbeddedIndex(settings.home / "index", space=row.space, place=row.place, may_make=may_make)
         # Its client takes seconds and 64 MiB: for those who use it.
-        from stores.weaviate import Endpoint, WeaviateIndex  # noqa: PLC0415
+        from stores.weaviate import Connection, Endpoint, WeaviateIndex  # noqa: PLC0415
 
         server = settings.weaviate
         key = None if server.api_key is None else server.api_key.get_secret_value()
+        endpoint = Endpoint(server.url, server.grpc, key)
+        # One for all: its library takes ill to several loops in one process.
+        self._connection = self._connection or Connection(endpoint)
         return WeaviateIndex(
-            Endpoint(server.url, server.grpc, key),
+            endpoint,
             space=row.space,
             alias=server.alias,
             place=row.place,
             may_make=may_make,
             replicas=server.replicas,
             call_seconds=server.timeout_seconds,
+            connection=self._connection,
         )
 
     def _embedder(self, space: Space) -> Embedder:

@@ -132,16 +132,8 @@ def keep_walk(session: Session, number: int, walk: dict[str, Any]) -> None:
 def keep_identity(session: Session, tenant_id: UUID, identity: UUID | None, *, live: int) -> None:
     """Notes which index a tenant's records are in, in the next generation."""
     now = database_now(session)
-    row = {
-        "tenant_id": tenant_id,
-        "generation": live,
-        "is_whole": True,
-        "walk": {},
-        "drift": {},
-        "walked_at": now,
-        "changed_at": now,
-    }
-    insert_once(session, IndexState, [row])
+    row: dict[str, Any] = {"tenant_id": tenant_id, "generation": live, "is_whole": True, "walk": {}, "drift": {}}
+    insert_once(session, IndexState, [{**row, "walked_at": now, "changed_at": now}])
     session.connection().execute(
         update(IndexState).where(col(IndexState.tenant_id) == tenant_id).values(next_epoch=identity)
     )

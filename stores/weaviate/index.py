@@ -37,7 +37,7 @@ class WeaviateIndex:
 
     `place` is the collection of a generation that is found without the alias. `may_make`: whether a collection that is
     not there may be made; of a generation that is dropped none may come back. `call_seconds` bounds every call but a
-    search, which brings its own deadline.
+    search, which brings its own deadline. `connection` is one shared with other generations, closed by whoever made it.
     """
 
     def __init__(
@@ -50,8 +50,10 @@ class WeaviateIndex:
         may_make: Callable[[], bool] = lambda: True,
         replicas: int = 1,
         call_seconds: float = 15.0,
+        connection: Connection | None = None,
     ) -> None:
-        self._connection = Connection(endpoint)
+        self._connection = connection or Connection(endpoint)
+        self._is_own = connection is None
         self._space = space
         self._alias = alias
         self._place = place
@@ -151,6 +153,10 @@ class WeaviateIndex:
         """Deletes the collection with all that is in it. Repeat: harmless."""
         self._run("dropping a collection", self._drop)
 
+    def drop_all(self) -> None:
+        """Deletes every generation and the alias: the installation is no more. Repeat: harmless."""
+        self._run("dropping every generation", self._drop_all)
+
     async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:
         """Raw hits of all legs, unsorted between legs; every leg lists its best `limit` of the rows it may see.
 
@@ -161,8 +167,9 @@ class WeaviateIndex:
         )
 
     def close(self) -> None:
-        """Releases the client and its thread. Repeat: harmless."""
-        self._connection.close()
+        """Releases the client and its thread, unless they are shared. Repeat: harmless."""
+        if self._is_own:
+            self._connection.close()
         self._forget()
 
     def _run(self, doing: str, work: Callable[[Client], Awaitable[T]]) -> T:
@@ -271,6 +278,13 @@ class WeaviateIndex:
         # By the alias only what is ours: another generation may have taken it.
         name = self._place or await generations.live(client, self._alias, self._space)
         await generations.drop(client, name)
+        self._forget()
+
+    async def _drop_all(self, client: Client) -> None:
+        for name in await generations.names(client, self._alias):
+            await generations.drop(client, name)
+        with translated("deleting the alias"):
+            await client.alias.delete(alias_name=self._alias)
         self._forget()
 
     async def _rebuild(self, client: Client) -> None:
