@@ -47,6 +47,8 @@ format: env
 
 lock: env
 	$(COMPILE) pyproject.toml deploy/build.in --output-file deploy/requirements.lock
+	$(COMPILE) pyproject.toml deploy/build.in --extra otel --constraint deploy/requirements.lock \
+		--output-file deploy/requirements-otel.lock
 	$(COMPILE) pyproject.toml deploy/build.in --group dev --constraint deploy/requirements.lock \
 		--output-file deploy/requirements-dev.lock
 

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import dead, events, health, memories, operations, problems, recall, reviews, undos, why
+from api import dead, events, health, memories, operations, problems, recall, requests, reviews, spend, undos, why
 from api.limits import BodyLimit
 from api.state import Held, close, warm
+from stores import tracing
 from stores.kit import Kit
 from stores.settings import load_settings
 
@@ -22,6 +23,7 @@ _TAGS = [
     {"name": "recall", "description": "What matters for the next turn, under a token budget."},
     {"name": "memories", "description": "What is remembered, where it comes from, how it changed."},
     {"name": "reviews", "description": "Statements that wait for a person, and what was decided. Right: review."},
+    {"name": "privacy", "description": "What users asked for in a conversation, with a due date. Right: erase."},
     {"name": "operations", "description": "Long work that was asked for."},
     {"name": "probes", "description": "For orchestrators and Prometheus. No key."},
 ]
@@ -33,9 +35,11 @@ def create_app(kit: Kit | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        tracing.start(settings, "api")
         warming = asyncio.create_task(warm(app))
         yield
         warming.cancel()
+        await asyncio.to_thread(tracing.flush)
         await close(app)
 
     app = FastAPI(
@@ -54,7 +58,19 @@ def create_app(kit: Kit | None = None) -> FastAPI:
     app.state.held = Held(kit=kit)
     app.add_middleware(BodyLimit, max_bytes=settings.api.max_body_bytes)
     problems.install(app)
-    for part in (events, dead, recall, why, memories, reviews, undos, operations, health):
+    for part in (
+        events,
+        dead,
+        recall,
+        why,
+        memories,
+        reviews,
+        undos,
+        requests,
+        operations,
+        spend,
+        health,
+    ):
         app.include_router(part.router)
     problems.describe(app)
     return app

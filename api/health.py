@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from typing import Literal
 
@@ -17,8 +18,9 @@ from sqlalchemy import text
 from api.observed import observe
 from api.state import kit_of
 from schemas.errors import ServiceError
-from stores import index_states
+from stores import counting, index_states
 from stores.kit import Kit
+from stores.metrics import READINGS
 from stores.sql import head_revision
 
 logger = logging.getLogger(__name__)
@@ -30,6 +32,8 @@ CHECK_SECONDS = 2.0
 LOOKED_AT = 16
 #: Without these nothing can be accepted. Without the others recall answers with less, and says so.
 _NEEDED = frozenset({"database", "migrations"})
+
+_scrape = threading.Lock()
 
 State = Literal["ok", "down", "behind", "lost"]
 
@@ -67,13 +71,21 @@ async def readyz(request: Request, response: Response) -> Readiness:
 
 @router.get("/metrics", response_class=Response, summary="Prometheus metrics")
 async def metrics(request: Request) -> Response:
-    """This process's counters, and gauges read from the stores at this moment."""
+    """The counters of every process of this data folder, and what the stores say at this moment."""
     try:
-        await asyncio.to_thread(observe, await kit_of(request.app))
+        kit = await kit_of(request.app)
     except ServiceError as exc:
-        # The counters are still worth showing; the gauges keep their last values.
+        # The counters are still worth showing.
         logger.warning("metrics without stores code=%s", exc.code)
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        return Response(counting.exposition(), media_type=CONTENT_TYPE_LATEST)
+    return Response(await asyncio.to_thread(_told, kit), media_type=CONTENT_TYPE_LATEST)
+
+
+def _told(kit: Kit) -> bytes:
+    # One at a time: a scrape must not see what another has just cleared.
+    with _scrape:
+        observe(kit)
+        return counting.exposition() + generate_latest(READINGS)
 
 
 # Load balancers ask without wanting the body. FastAPI adds no HEAD of its own, unlike Starlette.

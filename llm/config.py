@@ -9,11 +9,15 @@ from typing import Literal
 OPENAI_URL = "https://api.openai.com/v1"
 
 
+Stage = Literal["digest", "repair"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """Which endpoint, and what it understands.
 
-    `model_large`, when given, gets the one repetition after an unusable answer. `structured` auto starts with
+    `large_stages` are asked of `model_large`, when that is given; all others of `model_small`. Stages: `digest`, and
+    `repair`, the one repetition after an unusable answer. `structured` auto starts with
     json_schema and steps down. `thinking_off` sends the switches of DashScope and vLLM. `system_role` user moves the
     instructions into the user message, for chat templates without a system role. `temperature` and `seed` of None are
     not sent. `timeout_seconds` bounds a whole digest, all its calls together (a server that sends a little and then
@@ -24,6 +28,7 @@ class ModelConfig:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     model_large: str | None = None
+    large_stages: frozenset[Stage] = frozenset({"repair"})
     structured: Literal["auto", "json_schema", "json_object", "prompt"] = "auto"
     max_tokens_param: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     max_tokens: int = 4096
@@ -34,6 +39,10 @@ class ModelConfig:
     connect_timeout_seconds: float = 5.0
     temperature: float | None = 0.0
     seed: int | None = 7
+
+    def model_of(self, stage: Stage) -> str:
+        """Which model a stage is asked of."""
+        return (self.model_large or self.model_small) if stage in self.large_stages else self.model_small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,24 @@ class WindowRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What one stage of an answer cost with one model: `digest` is the question, `repair` its one repetition."""
+
+    stage: str
+    model: str
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one answer cost. `calls` counts requests that reached a server; `estimated`: it gave no counts."""
+    """What one answer cost. `calls` counts requests that reached a server; `estimated`: it gave no counts.
+
+    `lines` is the same by stage and model; `model` is the last one that was asked.
+    """
 
     provider: str
     model: str
@@ -36,6 +52,7 @@ class Usage:
     estimated: bool = False
     duration_ms: int = 0
     request_id: str | None = None
+    lines: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

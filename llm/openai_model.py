@@ -19,10 +19,10 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.chat.completion_create_params import ResponseFormat
 
 from llm.completion import Completion, Counts, read_completion
-from llm.config import OPENAI_URL, ModelConfig
+from llm.config import OPENAI_URL, ModelConfig, Stage
 from llm.decode import Decoded, Undecodable, decode
 from llm.dialect import Dialect, Mode, TokensParam, next_dialect
-from llm.face import Answer, Usage, WindowRequest
+from llm.face import Answer, Line, Usage, WindowRequest
 from llm.failures import billed
 from llm.json_schema import SCHEMA_NAME, Schema, bucketed_labels, window_schema
 from llm.transport import Body, Failure, error_for, new_client, send
@@ -38,7 +38,7 @@ class OpenAIModel:
     """
 
     def __init__(self, config: ModelConfig, *, keys: Mapping[str, str] = KEYS) -> None:
-        self.name = config.model_small
+        self.name = config.model_of("digest")
         self._config = config
         self._keys = dict(keys)
         self._client = new_client(config.base_url or OPENAI_URL, config.api_key)
@@ -62,14 +62,14 @@ class OpenAIModel:
 
     def mode(self, model: str | None = None) -> Mode:
         """The mode that the endpoint is asked in, as far as it is known."""
-        return self._dialect(model or self._config.model_small).mode
+        return self._dialect(model or self._config.model_of("digest")).mode
 
     def _decoded(self, request: WindowRequest, bill: _Bill) -> Decoded:
         messages = window_messages(
             request.turns, context=request.context, procedures=request.procedures, keys=self._keys
         )
         schema = window_schema(list(self._keys), bucketed_labels(len(request.turns)))
-        completion = self._completion(self._config.model_small, messages, schema, bill)
+        completion = self._completion("digest", messages, schema, bill)
         try:
             return decode(completion)
         except Undecodable as error:
@@ -77,9 +77,7 @@ class OpenAIModel:
             if not error.again and not (error.code == "truncated" and len(request.turns) == 1):
                 raise
             problems = error.problems
-        completion = self._completion(
-            self._config.model_large or self._config.model_small, _with_problems(messages, problems), schema, bill
-        )
+        completion = self._completion("repair", _with_problems(messages, problems), schema, bill)
         try:
             return decode(completion, lenient=True)
         except Undecodable as error:
@@ -88,7 +86,9 @@ class OpenAIModel:
         # Some servers answer nothing under load: worth another try, later.
         raise ModelBusy("the model's answer is empty", code="empty")
 
-    def _completion(self, model: str, messages: Sequence[Message], schema: Schema, bill: _Bill) -> Completion:
+    def _completion(self, stage: Stage, messages: Sequence[Message], schema: Schema, bill: _Bill) -> Completion:
+        model = self._config.model_of(stage)
+        bill.begin(stage, model)
         dialect = self._dialect(model)
         while True:
             outcome = self._call(model, messages, schema, dialect, bill)
@@ -195,14 +195,20 @@ class _Bill:
         self._started = time.monotonic()
         self.deadline = self._started + timeout_seconds
         self._usage = Usage(provider="openai", model="", mode="")
+        self._lines: list[Line] = []
 
     def seconds_left(self) -> float:
         """Seconds until the digest must have ended."""
         return self.deadline - time.monotonic()
 
+    def begin(self, stage: Stage, model: str) -> None:
+        """What follows is asked of `model` for `stage`."""
+        self._lines.append(Line(stage=stage, model=model))
+
     def called(self, model: str, mode: Mode, outcome: Body | Failure) -> None:
         """Counts a request that may have reached the server."""
         reached = isinstance(outcome, Body) or outcome.reached
+        self._lines[-1] = replace(self._lines[-1], calls=self._lines[-1].calls + reached)
         self._usage = replace(
             self._usage,
             model=model,
@@ -218,6 +224,14 @@ class _Bill:
             said = (completion.content + completion.reasoning) if completion is not None else ""
             counts = Counts(sum(estimate_tokens(message["content"]) for message in messages), estimate_tokens(said))
             self._usage = replace(self._usage, estimated=True)
+        line = self._lines[-1]
+        self._lines[-1] = replace(
+            line,
+            input_tokens=line.input_tokens + counts.input_tokens,
+            output_tokens=line.output_tokens + counts.output_tokens,
+            cached_tokens=line.cached_tokens + counts.cached_tokens,
+            reasoning_tokens=line.reasoning_tokens + counts.reasoning_tokens,
+        )
         self._usage = replace(
             self._usage,
             input_tokens=self._usage.input_tokens + counts.input_tokens,
@@ -228,4 +242,5 @@ class _Bill:
 
     def usage(self) -> Usage:
         """The bill. `model` and `mode` are those of the last call."""
-        return replace(self._usage, duration_ms=round((time.monotonic() - self._started) * 1000))
+        duration_ms = round((time.monotonic() - self._started) * 1000)
+        return replace(self._usage, duration_ms=duration_ms, lines=tuple(line for line in self._lines if line.calls))

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from afterturn.wire import EvidenceRef, PackItem, ToConfirm
+from memory.guard import SPECIAL
 from memory.moments import Cuts, cut_text, speaker
 from memory.notes import date_text, since_text, span_text
 from memory.predicates import predicate_text
@@ -271,12 +272,18 @@ def confirm_question(record: PendingRecord, *, language: str) -> ToConfirm | Non
     None for what waits for a reviewer: a user's word must not open that door.
     """
     spec = spec_of(record.key)
-    if spec is None or spec.special is None:
+    own = None if spec is None else spec.special
+    special = own or next(
+        (code.removeprefix(SPECIAL) for code in record.reason_codes if code.startswith(SPECIAL)), None
+    )
+    if special is None:
         return None
+    named = spec_of(special)
+    zh, en = ("孩子", "a child") if named is None else (named.zh, f"your {named.en}")
     question = (
-        f"您提到过与“{spec.zh}”有关的信息，可以记住它吗？"
+        f"您提到过与“{zh}”有关的信息，可以记住它吗？"
         if language == "zh"
-        else f"You said something about your {spec.en}. May it be remembered?"
+        else f"You said something about {en}. May it be remembered?"
     )
     return ToConfirm(id=str(record.id), question=question, at=record.at)
 

@@ -56,9 +56,9 @@ class Edge:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
 
-    def other(self, end: Entity) -> Entity:
-        """The end that `end` is not."""
-        return self.tail if end == self.head else self.head
+
+Around = Mapping[Entity, Mapping[Entity, Sequence[Edge]]]
+"""Each entity's neighbours, with the edges between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,12 @@ class Graph:
     aliases: Mapping[Entity, Entity] = field(default_factory=dict[Entity, Entity])
     names: Mapping[Entity, frozenset[Entity]] = field(default_factory=dict[Entity, frozenset[Entity]])
 
-    def around(self) -> Mapping[Entity, Sequence[Edge]]:
-        """Every entity's edges."""
-        found: defaultdict[Entity, list[Edge]] = defaultdict(list)
+    def around(self) -> Around:
+        """Every entity's neighbours, each with the edges to it."""
+        found: defaultdict[Entity, dict[Entity, list[Edge]]] = defaultdict(dict)
         for edge in self.edges:
-            found[edge.head].append(edge)
-            if edge.tail != edge.head:
-                found[edge.tail].append(edge)
+            found[edge.head].setdefault(edge.tail, []).append(edge)
+            found[edge.tail].setdefault(edge.head, []).append(edge)
         return found
 
     def resolve(self, said: str) -> Resolved:
@@ -175,54 +174,50 @@ def paths(
 
 
 def _onward(
-    around: Mapping[Entity, Sequence[Edge]],
-    nodes: tuple[Entity, ...],
-    left: Mapping[Entity, int],
-    rest: int,
-    end: Entity,
+    around: Around, nodes: tuple[Entity, ...], left: Mapping[Entity, int], rest: int, end: Entity
 ) -> list[tuple[Entity, ...]]:
     here = nodes[-1]
-    near = {edge.other(here) for edge in around.get(here, ()) if _may_follow(edge, here, nodes, end)}
-    return [
-        (*nodes, node) for node in sorted(near, reverse=True) if node not in nodes and left.get(node, rest + 1) <= rest
+    near = [
+        there
+        for there, edges in around.get(here, {}).items()
+        if left.get(there, rest + 1) <= rest
+        and there not in nodes
+        and _joins(edges, is_outer=there == end or len(nodes) == 1)
+        and (there == end or not there.is_value)
     ]
+    return [(*nodes, node) for node in sorted(near, reverse=True)]
 
 
-def _may_follow(edge: Edge, here: Entity, nodes: tuple[Entity, ...], end: Entity) -> bool:
-    there = edge.other(here)
-    if edge.is_negative and there != end and here != nodes[0]:
-        return False
-    return there == end or not there.is_value
+def _joins(edges: Sequence[Edge], *, is_outer: bool) -> bool:
+    """Whether one of them may stand here: what is not so may stand only at a chain's ends."""
+    return is_outer or any(not edge.is_negative for edge in edges)
 
 
-def _distances(
-    around: Mapping[Entity, Sequence[Edge]], end: Entity, max_edges: int, start: Entity
-) -> dict[Entity, int]:
+def _distances(around: Around, end: Entity, max_edges: int, start: Entity) -> dict[Entity, int]:
     """How many edges each entity is from the end, as far as a chain may go."""
     found = {end: 0}
     frontier = [end]
     for distance in range(1, max_edges + 1):
         following: list[Entity] = []
         for here in frontier:
-            for edge in around.get(here, ()):
-                there = edge.other(here)
-                ends_here = here == end or there == start
-                if there in found or (edge.is_negative and not ends_here) or (there.is_value and there != start):
+            for there, edges in around.get(here, {}).items():
+                if there in found or not _joins(edges, is_outer=here == end or there == start):
                     continue
-                found[there] = distance
-                if there != start:
+                if there == start:
+                    found[there] = distance
+                elif not there.is_value:
+                    found[there] = distance
                     following.append(there)
         frontier = following
     return found
 
 
-def _edges(around: Mapping[Entity, Sequence[Edge]], nodes: tuple[Entity, ...]) -> tuple[Edge, ...]:
+def _edges(around: Around, nodes: tuple[Entity, ...]) -> tuple[Edge, ...]:
     """Between each two nodes the surest edge, the newest among equals; a negative one only at the chain's ends."""
     chosen: list[Edge] = []
     for here, there in pairwise(nodes):
         is_outer = here == nodes[0] or there == nodes[-1]
-        between = [edge for edge in around[here] if edge.other(here) == there and (is_outer or not edge.is_negative)]
-        chosen.append(min(between, key=_edge_order))
+        chosen.append(min((edge for edge in around[here][there] if is_outer or not edge.is_negative), key=_edge_order))
     return tuple(chosen)
 
 

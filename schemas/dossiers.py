@@ -191,3 +191,22 @@ class UndoneView(BaseModel):
     statements: int
     turns: int
     episodes: int
+
+
+class RequestView(BaseModel):
+    """A privacy request that a user made in a conversation: to be erased, to be told, or that something is not kept.
+
+    `state` is open, done or refused; `note` and `answered_by` are those of whoever answered it.
+    """
+
+    id: UUID
+    kind: str
+    state: str
+    user_id: str | None = None
+    event_id: UUID | None = None
+    asked_at: datetime
+    due_at: datetime
+    is_overdue: bool
+    answered_at: datetime | None = None
+    answered_by: str | None = None
+    note: str | None = None

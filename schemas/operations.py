@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from schemas.columns import Json, UtcTime
+from schemas.columns import Json, UtcTime, Wide
 
 _LEASED = "lease_until IS NOT NULL"
 
@@ -37,6 +37,7 @@ class OutboxRow(SQLModel, table=True):
     next_try_at: datetime = Field(sa_type=UtcTime)
     error_code: str | None = None
     created_at: datetime = Field(sa_type=UtcTime)
+    traceparent: str | None = None
 
 
 class IndexState(SQLModel, table=True):
@@ -126,10 +127,27 @@ class Reservation(SQLModel, table=True):
     epoch: int = Field(primary_key=True)
     tenant_id: UUID
     day: date
-    tokens: int
-    spent_before: int
-    used: int | None = None
+    tokens: int = Field(sa_type=Wide)
+    spent_before: int = Field(sa_type=Wide)
+    used: int | None = Field(default=None, sa_type=Wide)
     created_at: datetime = Field(sa_type=UtcTime)
+
+
+class Spending(SQLModel, table=True):
+    """What a tenant's windows cost on one day (UTC), by stage and model: of all calls, applied or not."""
+
+    __tablename__ = "spendings"  # pyright: ignore[reportAssignmentType]
+
+    tenant_id: UUID = Field(primary_key=True)
+    day: date = Field(primary_key=True)
+    stage: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    calls: int = 0
+    input_tokens: int = Field(default=0, sa_type=Wide)
+    output_tokens: int = Field(default=0, sa_type=Wide)
+    cached_tokens: int = Field(default=0, sa_type=Wide)
+    reasoning_tokens: int = Field(default=0, sa_type=Wide)
+    cost_usd: float = 0.0
 
 
 class Circuit(SQLModel, table=True):

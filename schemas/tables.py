@@ -18,7 +18,17 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import Circuit, ClockOffset, IndexGeneration, IndexState, Job, Operation, OutboxRow, Reservation
+from schemas.operations import (
+    Circuit,
+    ClockOffset,
+    IndexGeneration,
+    IndexState,
+    Job,
+    Operation,
+    OutboxRow,
+    Reservation,
+    Spending,
+)
 from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
@@ -52,6 +62,7 @@ __all__ = [
     "Review",
     "Session",
     "Span",
+    "Spending",
     "StatePatch",
     "Tenant",
     "Triple",

@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from afterturn.ids import uuid7
-from llm.config import ModelConfig
+from llm.config import ModelConfig, Stage
 from llm.face import Embedder, Model
 from llm.open import open_model
 from memory.ranking import RankPolicy
@@ -167,6 +167,7 @@ def model_config(llm: LlmSettings) -> ModelConfig | None:
     return ModelConfig(
         model_small=llm.model_small,
         model_large=llm.model_large,
+        large_stages=frozenset(stage for stage, size in (_STAGES | llm.stages).items() if size == "large"),
         base_url=llm.base_url,
         api_key=None if llm.api_key is None else llm.api_key.get_secret_value(),
         structured=llm.structured,
@@ -177,3 +178,6 @@ def model_config(llm: LlmSettings) -> ModelConfig | None:
         timeout_seconds=llm.timeout_seconds,
         connect_timeout_seconds=llm.connect_seconds,
     )
+
+
+_STAGES: dict[Stage, Literal["small", "large"]] = {"digest": "small", "repair": "large"}

@@ -12,14 +12,14 @@ from functools import cache
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, func
+from sqlalchemy import ColumnElement, Select, and_, exists, func
 from sqlmodel import Session, col, select
 
 from memory.records import Live, PendingRecord, Sight
 from schemas.delivery import Session as SessionRow
 from schemas.delivery import WindowState
 from schemas.envelopes import disclose_json
-from schemas.tables import Evidence, OutboxRow, Turn, Window, WorkingState
+from schemas.tables import Evidence, OutboxRow, Review, Turn, Window, WorkingState
 from stores.held import Held, held_back
 from stores.recall import SAID, Said, foreign, moment_records, said
 from stores.sessions import session_ref
@@ -214,6 +214,8 @@ def _pending() -> Select[Any]:
             col(Evidence.user_ref).in_(several("users")),
             col(Evidence.write_status) == "pending_review",
             col(Evidence.at) <= given("as_of"),
+            # Who said yes already waits for a reviewer, and is not asked again.
+            ~exists().where(col(Review.evidence_id) == col(Evidence.id), col(Review.verdict) == "confirm"),
         )
         .order_by(col(Evidence.at).desc(), col(Evidence.id))
         .limit(PENDING)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
 from schemas.decisions import RequestKind
 from schemas.tables import Operation
@@ -42,6 +43,29 @@ def open_request(
 
 
 def open_requests(session: Session, tenant_id: UUID) -> list[Operation]:
-    """The requests that nobody has answered."""
-    found = session.exec(select(Operation).where(Operation.tenant_id == tenant_id, Operation.state == "open"))
-    return [row for row in found if row.kind.startswith(f"{KIND}.")]
+    """The requests that nobody has answered, first due first."""
+    return listed(session, tenant_id, states=("open",))
+
+
+def listed(session: Session, tenant_id: UUID, *, states: Sequence[str] | None = None) -> list[Operation]:
+    """The privacy requests of a tenant in these states, or in any, first due first."""
+    query = select(Operation).where(Operation.tenant_id == tenant_id, col(Operation.kind).startswith(f"{KIND}."))
+    if states is not None:
+        query = query.where(col(Operation.state).in_(states))
+    return sorted(session.exec(query), key=lambda row: (str(row.detail.get("due_at")), row.id))
+
+
+def find(session: Session, tenant_id: UUID, request_id: UUID) -> Operation | None:
+    """One privacy request of this tenant, locked until the transaction ends."""
+    query = select(Operation).where(Operation.id == request_id, Operation.tenant_id == tenant_id)
+    row = session.exec(query.with_for_update().execution_options(populate_existing=True)).one_or_none()
+    return row if row is not None and row.kind.startswith(f"{KIND}.") else None
+
+
+def answer(session: Session, row: Operation, state: str, *, said: Mapping[str, str | None], now: datetime) -> None:
+    """Ends an open request. `said` is who answered and with which note; it stays with the request."""
+    row.state = state
+    row.ended_at = now
+    row.detail = {**row.detail, **{name: value for name, value in said.items() if value is not None}}
+    session.add(row)
+    session.flush()

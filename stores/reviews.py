@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
-from memory.review import SHOWN, shown_parts
+from memory.review import SHOWN, needs_user, shown_parts
 from schemas.envelopes import disclose, keyed_hash
 from schemas.tables import Evidence, Review
 from stores.catalogue import Place
@@ -36,6 +36,20 @@ def waiting(session: Session, tenant_id: UUID, wanted: Wanted, *, after: Place |
         conditions.append(_newer(col(Evidence.recorded_at), col(Evidence.id), after))
     query = select(Evidence).where(*conditions).order_by(col(Evidence.recorded_at), col(Evidence.id)).limit(limit)
     return list(session.exec(query))
+
+
+def waiting_for_user(session: Session, tenant_id: UUID, users: Sequence[UUID], *, before: datetime) -> list[Evidence]:
+    """Statements said by then that wait and have a special category which their user has not confirmed, in id order."""
+    confirmed = select(Review.id).where(col(Review.evidence_id) == col(Evidence.id), Review.verdict == "confirm")
+    query = select(Evidence).where(
+        Evidence.tenant_id == tenant_id,
+        col(Evidence.user_ref).in_(users),
+        Evidence.write_status == "pending_review",
+        col(Evidence.at) <= before,
+        ~confirmed.exists(),
+    )
+    rows = session.exec(query.order_by(col(Evidence.id)).execution_options(populate_existing=True))
+    return [row for row in rows if needs_user(row.reason_codes, ())]
 
 
 def count_waiting(session: Session, tenant_id: UUID, wanted: Wanted) -> int:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Dialect, Table, any_, bindparam
+from sqlalchemy import ColumnElement, Dialect, LargeBinary, Table, any_, bindparam
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 from sqlmodel import Session, SQLModel
+
+from schemas.columns import Json
 
 Row = Mapping[str, Any]
 
@@ -165,9 +167,11 @@ def _columns(table: Table, dialect: Dialect) -> tuple[_Column, ...]:
 
 def _column(name: str, kind: TypeEngine[Any], dialect: Dialect) -> _Column:
     spelled = kind.compile(dialect=dialect)
-    if dialect.name == "postgresql" and spelled == "JSONB":
+    if isinstance(kind, Json):
         # psycopg makes no array of lists: it goes as JSON text.
         return _Column(name, _json, spelled, "text")
+    if isinstance(kind, LargeBinary):
+        return _Column(name, None, spelled, spelled)  # Both drivers take bytes as they are.
     bind = kind.dialect_impl(dialect).bind_processor(dialect)
     return _Column(name, bind, spelled, spelled)
 

@@ -20,11 +20,21 @@ class Area(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
+class PriceSettings(Area):
+    """Of one model, in US dollars for a million tokens."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cached: Annotated[float, Field(ge=0)] | None = None
+
+
 class LlmSettings(Area):
     """The model that digests. Without `base_url` and `api_key` the offline rules are used.
 
     `structured` and `max_tokens_param` say how the server wants answers asked for; auto finds out by trying.
     Units: timeout_seconds bounds one request; daily_tokens bounds one tenant (0: no bound).
+    `stages` says which of the two models each stage is asked of; one that is not named keeps its default.
+    `prices` are by model; one without a price is counted in tokens only.
     After circuit_failures in a row, of all workers together, nobody asks the model for circuit_rest_seconds and longer.
     """
 
@@ -40,6 +50,10 @@ class LlmSettings(Area):
     timeout_seconds: Seconds = 60
     connect_seconds: Seconds = 5
     daily_tokens: Annotated[int, Field(ge=0)] = 0
+    stages: dict[Literal["digest", "repair"], Literal["small", "large"]] = Field(
+        default_factory=lambda: {"digest": "small", "repair": "large"}
+    )
+    prices: dict[str, PriceSettings] = Field(default_factory=dict[str, PriceSettings])
     circuit_failures: Annotated[int, Field(ge=1, le=1_000)] = 5
     circuit_rest_seconds: Seconds = 15
 
@@ -167,6 +181,7 @@ class WorkerSettings(Area):
     `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved, and
     the index at most index_slots. reconcile_seconds is how often the index's identity is looked at, and every
     reconcile_hours everything in it is compared with SQL.
+    probe_port is where a worker or beat answers /healthz, /readyz and /metrics, if it is not 0.
     Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
     """
 
@@ -178,6 +193,8 @@ class WorkerSettings(Area):
     reconcile_seconds: Seconds = 30
     reconcile_hours: Annotated[float, Field(gt=0, le=8_760)] = 24
     grace_seconds: Seconds = 10
+    probe_host: str = "127.0.0.1"
+    probe_port: Port = 0
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
@@ -191,6 +208,16 @@ class ApiSettings(Area):
     port: Port | None = None
     max_body_bytes: Count = 8_000_000
     busy_seconds: Seconds = 8
+
+
+class OtelSettings(Area):
+    """OpenTelemetry. `endpoint` is a collector's OTLP address over HTTP; without it nothing is traced.
+
+    `sample_ratio` is of traces that begin here; those that begin at an agent go on as it decided.
+    """
+
+    endpoint: str | None = Field(default=None, pattern=r"^https?://")
+    sample_ratio: Share = 1
 
 
 class FlowerSettings(Area):

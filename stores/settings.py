@@ -14,9 +14,10 @@ from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from schemas.errors import BadSettings
+from stores.secret_files import SecretFiles
 from stores.setting_areas import (
     ApiSettings,
     Area,
@@ -24,6 +25,7 @@ from stores.setting_areas import (
     FlowerSettings,
     IngestSettings,
     LlmSettings,
+    OtelSettings,
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
@@ -78,6 +80,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default_factory=_home, validate_default=True)
+    secrets_dir: Path | None = None
     key: SecretStr | None = None
     url: str = "http://127.0.0.1:8710"
     broker_url: str = Field(default_factory=_broker_url, repr=False)
@@ -95,6 +98,19 @@ class Settings(BaseSettings):
     workers: WorkerSettings = WorkerSettings()
     api: ApiSettings = ApiSettings()
     flower: FlowerSettings = FlowerSettings()
+    otel: OtelSettings = OtelSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then secret files."""
+        return init_settings, env_settings, SecretFiles(settings_cls)
 
     @field_validator("home")
     @classmethod
@@ -238,7 +254,7 @@ def _fields(area: Area) -> dict[str, Any]:
 def _written(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
-    return json.dumps(value) if isinstance(value, (bool, dict)) else str(value)
+    return json.dumps(value, default=_fields) if isinstance(value, (bool, dict)) else str(value)
 
 
 def _broken_json() -> str:

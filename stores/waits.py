@@ -11,9 +11,12 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from schemas.tables import OutboxRow, Window
 from schemas.tables import Session as SessionRow
+from stores import outbox, windows
 from stores.windows import OPEN
 
 OVER_BUDGET = "over_budget"
+#: Of a longer backlog nobody needs to know how long it is.
+MOST_COUNTED = 10_000
 
 
 def oldest(session: Session) -> dict[str, datetime | None]:
@@ -25,6 +28,12 @@ def oldest(session: Session) -> dict[str, datetime | None]:
         "digest": _first(session, select(func.min(col(Window.created_at))).where(col(Window.state).in_(OPEN))),
         "index": _first(session, select(func.min(col(OutboxRow.created_at)))),
     }
+
+
+def due(session: Session) -> dict[str, int]:
+    """How much could be worked on now, in the same stages; what waits for its time is left out."""
+    waiting = windows.backlog(session)
+    return {"window": waiting.due_sessions, "digest": waiting.due, "index": outbox.due(session, limit=MOST_COUNTED)}
 
 
 def over_budget(session: Session) -> int:

@@ -19,7 +19,7 @@ from memory.turns import TurnView
 from schemas.drafts import WindowDraft
 from schemas.envelopes import disclose_json, enclose_json
 from schemas.errors import BadAnswer, ModelBusy, Permanent
-from stores import metrics, spend, windows
+from stores import calls, metrics, spend, windows
 from stores.kit import Kit
 from stores.windows import Claim
 from tasks.work import hear
@@ -97,7 +97,10 @@ def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> Window
     if not any_informative(request.turns, request.context):
         return _charged(asking, rules.digest(request)).draft
     try:
-        return _charged(asking, asking.kit.model.digest(request)).draft
+        with calls.timed("digest") as call:
+            given = asking.kit.model.digest(request)
+            call.note(given.usage)
+        return _charged(asking, given).draft
     except (ModelBusy, BadAnswer) as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()
         spent = usage_of(exc)
@@ -118,9 +121,8 @@ def _charged(asking: _Asking, given: Answer) -> Answer:
 
 def _charge(asking: _Asking, usage: Usage) -> None:
     claim = asking.claim
-    for direction, tokens in (("in", usage.input_tokens), ("out", usage.output_tokens)):
-        metrics.LLM_TOKENS.labels(str(claim.tenant_id), usage.model, "digest", direction).inc(tokens)
-    asking.kit.db.write(lambda session: spend.charge(session, claim.window_id, usage))
+    prices = spend.prices_of(asking.kit.settings.llm)
+    asking.kit.db.write(lambda session: spend.charge(session, claim.tenant_id, claim.window_id, usage, prices))
 
 
 def _keep(asking: _Asking) -> None:

@@ -95,6 +95,18 @@ def configuration(settings: Settings) -> dict[str, Any]:
     }
 
 
+def beat_seconds(settings: Settings) -> dict[str, float]:
+    """How often beat sends each job."""
+    workers = settings.workers
+    return {
+        SWEEP: workers.sweep_seconds,
+        DECAY: workers.upkeep_seconds,
+        EXPIRE: workers.upkeep_seconds,
+        CONSOLIDATE: workers.upkeep_seconds,
+        RECONCILE: workers.reconcile_seconds,
+    }
+
+
 def _defaults() -> dict[str, Any]:
     return configuration(load_settings())
 

@@ -49,7 +49,7 @@ from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
-from tasks import slots, undo, verdict
+from tasks import consent, slots, undo, verdict
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import hold, owe_touched
@@ -83,6 +83,7 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     held = hold(work, folded, kept)
     if work.undone:
         undo.enforce(work, stated)
+    consent.take(work)
     episode_id = _save_episode(work, draft, kept, held)
     verdict.count(work, draft)
     _save_moments(work, episode_id)

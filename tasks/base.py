@@ -22,6 +22,7 @@ from kombu.exceptions import LimitExceeded, OperationalError
 from redis.exceptions import RedisError
 
 from schemas.errors import Permanent, StaleClaim, Transient
+from stores import metrics
 from stores.logcontext import bound
 from tasks.app import ROUTES, app, transport_options
 
@@ -59,20 +60,28 @@ class MemoryTask(_Task):
             return self._guarded(*args, **kwargs)
 
     def _guarded(self, *args: Any, **kwargs: Any) -> Any:
-        started = time.monotonic()
+        started, outcome = time.monotonic(), "failed"
         try:
-            return self.run(*args, **kwargs)
+            answer = self.run(*args, **kwargs)
+            outcome = "done"
+            return answer
         except (Ignore, Reject, Retry):
+            outcome = "given_back"
             raise
         except StaleClaim:
+            outcome = "passed_on"
             logger.info("claim passed on")
         except Transient as exc:
+            outcome = "later"
             logger.warning("left for later code=%s duration_ms=%d", exc.code, _ms_since(started))
         except Permanent as exc:
+            outcome = "refused"
             logger.error("refused code=%s duration_ms=%d", exc.code, _ms_since(started))
         except Exception as exc:
             logger.error("failed error=%s\n%s", type(exc).__qualname__, frames(exc))
             raise Failed(place(exc)) from None
+        finally:
+            metrics.TASK_DURATION.labels(self.name, outcome).observe(time.monotonic() - started)
         return None
 
 

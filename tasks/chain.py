@@ -11,7 +11,7 @@ from typing import Any
 from sqlmodel import Session
 
 from schemas.errors import StaleClaim
-from stores import jobs, metrics
+from stores import jobs
 from stores.kit import Kit
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,6 @@ def run(
         raise
     result: dict[str, Any] = {"changed": changed, "after": place or ""}
     kit.db.write(lambda session: jobs.finish(session, name, epoch, result))
-    metrics.BEAT_SUCCESS.labels(name).set_to_current_time()
     logger.info("job done name=%s changed=%d", name, changed)
     return changed
 

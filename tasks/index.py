@@ -15,11 +15,12 @@ from sqlmodel import Session
 from memory.windows import backoff
 from schemas.errors import ServiceError, Transient
 from schemas.tables import IndexGeneration, OutboxRow
-from stores import index_generations, index_states, outbox, tenancy
+from stores import index_generations, index_states, outbox, tenancy, tracing
 from stores.generations import mark_of
 from stores.index_generations import Plan
 from stores.kit import Kit, process_kit
 from stores.projection import Projected, project_all, standings
+from tasks import lags
 from tasks.app import INDEX, RECONCILE
 from tasks.base import MemoryTask, hint, memory_task
 from tasks.write import Wanted, write
@@ -66,9 +67,13 @@ def index(kit: Kit) -> int:
         _settle(kit)
         return 0
     owed = [_Owed(row) for row in claims]
-    with kit.db.read() as session:
-        _read(session, owed)
-    _write(kit, plan, owed)
+    attributes = {"gen_ai.operation.name": "upsert_memory", "gen_ai.memory.record.count": len(owed)}
+    origins = [row.traceparent for row in claims]
+    with tracing.span("upsert_memory", kind="consumer", origins=origins, attributes=attributes) as span:
+        with kit.db.read() as session:
+            _read(session, owed)
+        _write(kit, plan, owed)
+        span.note({"afterturn.index.failed": sum(item.failure is not None for item in owed)})
     found = _Found(_identities(kit, plan, owed), _probe(kit, plan, owed))
     moved, lost = kit.db.write(lambda session: _end(session, kit, plan, owed, found))
     if lost:
@@ -79,6 +84,7 @@ def index(kit: Kit) -> int:
         with suppress(ServiceError):
             write(kit.generations.opened(row), [Wanted(one.tenant_id, one.claim.record_id, None) for one in moved])
     failed = sum(item.failure is not None for item in owed)
+    lags.indexed((item.claim for item in owed if item.failure is None), kit.clock())
     logger.info("index written records=%d failed=%d moved=%d", len(owed), failed, len(moved))
     return len(claims)
 

@@ -41,6 +41,11 @@ class Stores(Protocol):
         """What recall reads first: ingest only says what has become old there."""
         ...
 
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """The real clock, aware UTC."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Intake:

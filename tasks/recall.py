@@ -122,7 +122,8 @@ async def recall(kit: Kit, key: KeyInfo, request: RecallRequest, *, guards: Guar
     ask = _Ask(kit=kit, key=key, request=request, guards=guards)
     embedding = asyncio.ensure_future(_embed(ask))
     try:
-        base = await _base(ask)
+        with metrics.RECALL_STAGE.labels("read").time():
+            base = await _base(ask)
         answer = Pack() if base is None else await _answer(ask, base, embedding)
     finally:
         embedding.cancel()
@@ -177,7 +178,7 @@ async def _embed(ask: _Ask) -> _Embedded | None:
 
 def _embedded(ask: _Ask) -> _Embedded:
     # Judged here and not where it is waited for: that one caller had little time says nothing of the embedder.
-    with ask.guards.embedder.call():
+    with ask.guards.embedder.call(), metrics.RECALL_STAGE.labels("embed").time():
         live = ask.kit.generations.live(seconds=LASTING_SECONDS)
         (vector,) = live.embedder.embed([ask.request.query])
         return _Embedded(live, vector)
@@ -192,7 +193,8 @@ async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[_Embedded | No
     hits = await _search(ask, base.sight, question, live, None if embedded is None else embedded.vector)
     try:
         finish = partial(_finish, ask, base, question, live, hits)
-        return await asyncio.wait_for(_in_thread(ask.guards.sql_threads, finish), ask.left())
+        with metrics.RECALL_STAGE.labels("pack").time():
+            return await asyncio.wait_for(_in_thread(ask.guards.sql_threads, finish), ask.left())
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without hydration error=%s", type(exc).__name__)
         ask.miss("index")
@@ -256,7 +258,8 @@ async def _search(ask: _Ask, sight: Sight, question: Question, live: Opened | No
     )
     try:
         # The adapter keeps its own time-out; the outer one is for an adapter that does not.
-        hits = await asyncio.wait_for(live.index.search(query, timeout_seconds=left), left + 0.005)
+        with metrics.RECALL_STAGE.labels("search").time():
+            hits = await asyncio.wait_for(live.index.search(query, timeout_seconds=left), left + 0.005)
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without index error=%s", type(exc).__name__)
         if left >= FAIR_SECONDS:

@@ -1,7 +1,6 @@
 """Answers what two things have to do with each other, from what one question may see. Never writes, asks no index.
 
-Facts, tickets and a ticket's state are read whole for the user; an organisation's triples are read outward from them,
-one edge at a time, as far as a chain may go.
+Facts, tickets and a ticket's state are read whole for the user; of an organisation's triples those near the two ends.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from sqlmodel import Session
 from afterturn.whys import WhyAnswer, WhyEdge, WhyEnd, WhyPath, WhyProof, WhyRequest
 from memory.because import edge_text, entity_text, proof_text
 from memory.edges import Alias, TripleView, fact_edges, state_edges, ticket_edges, triple_edges
-from memory.entities import USER, Entity, entity_of
+from memory.entities import Entity, entity_of
 from memory.records import Sight
 from memory.relations import Edge, Graph, Path, Resolved, graph, paths
 from schemas.errors import BadInput
 from stores import catalogue, knowledge, live, relations, sights
 from stores.kit import Kit
 from stores.tenancy import KeyInfo, hash_of
-
-MAX_TRIPLES = 4_000
+from tasks.reach import within_reach
 
 
 def why(kit: Kit, key: KeyInfo, request: WhyRequest, *, language: str) -> WhyAnswer:
@@ -80,9 +78,15 @@ def _graph(session: Session, key: KeyInfo, sight: Sight, request: WhyRequest) ->
     aliases: list[Alias] = []
     if sight.users:
         edges, aliases = _own(session, sight)
-    ends = {entity_of(request.start), entity_of(request.end)}
-    nodes = {end for edge in edges for end in (edge.head, edge.tail)} | {one for pair in aliases for one in pair}
-    told, other_names = triple_edges(_triples(session, key, sight, nodes | ends, request.max_edges))
+    force = knowledge.in_force(session, sight.tenant_id, as_of=sight.as_of, known_at=sight.known_at)
+    if not force.versions:
+        return graph(edges, aliases)
+
+    def load(names: Iterable[Entity]) -> list[TripleView]:
+        return knowledge.around(session, force, names, hash_key=key.hash_key)
+
+    ends = (entity_of(request.start), entity_of(request.end))
+    told, other_names = triple_edges(within_reach(ends, edges, aliases, load, max_edges=request.max_edges))
     return graph([*edges, *told], [*aliases, *other_names])
 
 
@@ -96,27 +100,6 @@ def _own(session: Session, sight: Sight) -> tuple[list[Edge], list[Alias]]:
     if state is not None and sight.ticket_id is not None:
         edges += state_edges(sight.ticket_id, *state)
     return edges, aliases
-
-
-def _triples(session: Session, key: KeyInfo, sight: Sight, nodes: Iterable[Entity], max_edges: int) -> list[TripleView]:
-    """The triples within reach of these nodes: outward from them, never from the user, whom no document knows."""
-    force = knowledge.in_force(session, sight.tenant_id, as_of=sight.as_of, known_at=sight.known_at)
-    found: dict[object, TripleView] = {}
-    frontier, seen = _variants(nodes), set[Entity]()
-    for _ in range(max_edges if force.versions else 0):
-        if not frontier or len(found) >= MAX_TRIPLES:
-            break
-        seen |= frontier
-        near = knowledge.around(session, force, frontier, hash_key=key.hash_key, limit=MAX_TRIPLES)
-        found.update((one.id, one) for one in near)
-        frontier = _variants(entity_of(name) for one in near for name in (one.subject, one.object)) - seen
-    return list(found.values())
-
-
-def _variants(nodes: Iterable[Entity]) -> set[Entity]:
-    """These, and how a document may write them: an order's bare number. Values lead nowhere."""
-    kept = {one for one in nodes if one not in {USER} and not one.is_value}
-    return kept | {Entity("id", one.id) for one in kept if one.kind in {"order", "ticket"}}
 
 
 def _names(known: Graph, language: str) -> dict[Entity, str]:

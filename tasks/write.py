@@ -12,7 +12,7 @@ from llm.face import Embedder
 from memory.moments import pooled
 from schemas.errors import BadAnswer, ServiceError
 from schemas.indexing import IndexRow, Vector
-from stores import metrics
+from stores import calls, metrics
 from stores.generations import Opened
 from stores.projection import Projected
 
@@ -102,7 +102,8 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None]:
     Raises: ModelBusy; BadAnswer when it takes none, for then it is set up wrong and no text is at fault.
     """
     try:
-        return list(embedder.embed(texts))
+        with calls.timed("embed", count=len(texts)):
+            return list(embedder.embed(texts))
     except BadAnswer as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()
     embedder.embed([_PROBE])

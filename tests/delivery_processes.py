@@ -84,6 +84,19 @@ def inspected(home: Path) -> list[str]:
     return sorted(names)
 
 
+def pid_behind(port: int) -> int:
+    """The process whose socket has this local TCP port."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    inodes = {line.split()[9] for line in lines if line.split()[1].endswith(f":{port:04X}")}
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if link.readlink().as_posix() in {f"socket:[{inode}]" for inode in inodes}:
+                return int(link.parts[2])
+        except OSError:  # the process, or the descriptor, has just gone
+            continue
+    raise AssertionError(f"nobody has port {port}")
+
+
 def environment(home: Path, settings: dict[str, str], checkout: Path = CHECKOUT) -> dict[str, str]:
     """The environment of a process of the service."""
     path = os.pathsep.join((str(checkout), str(checkout / "client" / "src")))

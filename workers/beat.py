@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from stores.settings import Settings, load_settings
-from tasks.app import CONSOLIDATE, DECAY, EXPIRE, RECONCILE, ROUTES, SWEEP, app
+from tasks.app import ROUTES, app, beat_seconds
 
 
 def beat_configuration(settings: Settings) -> dict[str, Any]:
@@ -23,16 +23,9 @@ def beat_configuration(settings: Settings) -> dict[str, Any]:
 
 def beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
     """What beat sends, and how often. An entry that waited longer than its interval is worth nothing: it expires."""
-    every = {
-        SWEEP: settings.workers.sweep_seconds,
-        DECAY: settings.workers.upkeep_seconds,
-        EXPIRE: settings.workers.upkeep_seconds,
-        CONSOLIDATE: settings.workers.upkeep_seconds,
-        RECONCILE: settings.workers.reconcile_seconds,
-    }
     return {
         name: {"task": name, "schedule": seconds, "options": {"queue": ROUTES[name], "expires": max(seconds, 1.0)}}
-        for name, seconds in every.items()
+        for name, seconds in beat_seconds(settings).items()
     }
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workers.probe import pulse
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRecord:
@@ -71,5 +73,6 @@ def announce_beat(home: Path) -> None:
         draft = path.with_suffix(f".{os.getpid()}")
         draft.write_text(json.dumps({"role": "beat", "pid": os.getpid()}), "utf-8")
         draft.replace(path)
+        pulse.is_ready = True
 
     beat_init.connect(on_beat, weak=False)  # pyright: ignore[reportUnknownMemberType]

@@ -61,7 +61,9 @@ def environment(settings: Settings) -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLOWER_")}
     path = os.pathsep.join([str(CHECKOUT), *filter(None, [kept.get("PYTHONPATH")])])
-    return {**kept, **as_environment(settings), "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+    # Here the API tells everybody's counters, and the supervisor who is ready: no two could have one port.
+    given = {**as_environment(settings), "AFTERTURN_WORKERS_PROBE_PORT": "0"}
+    return {**kept, **given, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
 
 
 def flower_arguments(settings: Settings) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.errors import BadSettings
 from stores.settings import Settings
-from workers import logs, presence
+from workers import logs, presence, probe
 from workers.processes import WORKERS, flower_arguments, flower_password
 
 
@@ -22,7 +22,9 @@ def serve_worker(settings: Settings, role: str) -> int:
     if role not in WORKERS:
         raise BadSettings(f"role: one of {', '.join(WORKERS)}")
     _log(settings)
+    count(settings, role)
     application = _application(f"workers.{role}")
+    probe.serve(settings)
     worker = application.Worker(
         hostname=f"{role}@{socket.gethostname()}",
         loglevel=settings.workers.log_level,
@@ -38,6 +40,7 @@ def serve_beat(settings: Settings) -> None:
     """Runs beat."""
     _log(settings)
     presence.announce_beat(settings.home)
+    probe.serve(settings)
     _application("workers.sender").Beat(loglevel=settings.workers.log_level, quiet=True).run()
 
 
@@ -56,6 +59,7 @@ def serve_api(settings: Settings) -> None:
     import uvicorn  # noqa: PLC0415 - only this role serves HTTP
 
     logs.configure(settings.workers.log_level)
+    count(settings, "api")
     uvicorn.run(
         "api.app:create_app",
         factory=True,
@@ -70,6 +74,13 @@ def serve_api(settings: Settings) -> None:
 def _log(settings: Settings) -> None:
     logs.configure(settings.workers.log_level)
     logs.keep_celery_out(settings.workers.log_level)
+
+
+def count(settings: Settings, role: str) -> None:
+    """Has this process count where the others of the data folder do."""
+    from stores import counting  # noqa: PLC0415 - what only runs a command counts nothing
+
+    counting.share(settings.home, role)
 
 
 def _application(module: str) -> Any:

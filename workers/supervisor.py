@@ -69,6 +69,7 @@ class Supervisor:
     make_roles: Callable[[Settings], Sequence[Role]]
     prepare: Callable[[Settings], None]
     on_event: Callable[[str, str], None] = lambda _word, _name: None
+    on_fall: Callable[[str], None] = lambda _name: None
     is_scratch: bool = False
     children: list[Child] = field(default_factory=list[Child])
     is_stopping: bool = False
@@ -256,6 +257,7 @@ class Supervisor:
             os.killpg(pid, signal.SIGKILL)  # a pool's children outlive a leader that was killed
         self._tell("gone", pid)
         child.falls.fell()
+        self.on_fall(child.role.name)
         child.process = None
         child.is_ready = False
         logger.warning("process ended", extra={"role": child.role.name, "status": status, "restarts": child.restarts})

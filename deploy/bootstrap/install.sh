@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes .venv and installs what the lock names, hash-checked: `install.sh run` for the service, `install.sh dev` for
-# its tests too. Needs Python 3.11 or newer and a package index; two at once wait for each other.
+# Makes .venv and installs what the lock names, hash-checked: `install.sh run` for the service, `install.sh otel` for
+# OpenTelemetry too, `install.sh dev` for its tests too. Needs Python 3.11 or newer and a package index; two at once
+# wait for each other.
 set -eu
 
 kind=${1:-run}
@@ -10,7 +11,8 @@ venv=$root/.venv
 case $kind in
     run) lock=$root/deploy/requirements.lock ;;
     dev) lock=$root/deploy/requirements-dev.lock ;;
-    *) echo "install.sh: run or dev" >&2; exit 2 ;;
+    otel) lock=$root/deploy/requirements-otel.lock ;;
+    *) echo "install.sh: run, dev or otel" >&2; exit 2 ;;
 esac
 
 case ${LC_ALL:-${LC_MESSAGES:-${LANG:-}}} in

@@ -16,7 +16,7 @@ from sqlmodel import col, select
 
 from delivery_fixtures import BATCH, START, World, ended, new_world, turn
 from delivery_messages import is_quiet, push, sealed
-from delivery_processes import Running, beat, worker
+from delivery_processes import Running, beat, pid_behind, worker
 from schemas.tables import DeadLetter, Window
 from scripted_model import Call, Reply, Script, ScriptedModel, good
 from services import wait_until
@@ -26,23 +26,10 @@ from workers import broker
 
 POISON = "I moved to Poisontown yesterday."
 # A lone process starts anew each time; on a busy machine that takes seconds.
-SECONDS = 60.0
+SECONDS = 180.0
 QUICK = {"workers_sweep_seconds": "0.5", "window_idle_seconds": "0"}
 
 pytestmark = pytest.mark.timeout(400)
-
-
-def _pid_behind(port: int) -> int:
-    """The process whose socket has this local TCP port."""
-    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    inodes = {line.split()[9] for line in lines if line.split()[1].endswith(f":{port:04X}")}
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if link.readlink().as_posix() in {f"socket:[{inode}]" for inode in inodes}:
-                return int(link.parts[2])
-        except OSError:  # the process, or the descriptor, has just gone
-            continue
-    raise AssertionError(f"nobody has port {port}")
 
 
 class Killer:
@@ -57,8 +44,8 @@ class Killer:
     def answer(self, call: Call) -> Reply:
         if POISON in call.prompt:
             if not self.killed:
-                self.server.wait_for_calls(self.neighbours + 1)
-            pid = _pid_behind(call.peer)
+                self.server.wait_for_calls(self.neighbours + 1, timeout_seconds=SECONDS)
+            pid = pid_behind(call.peer)
             self.killed.append(pid)
             os.kill(pid, signal.SIGKILL)
             self.first_kill.set()
@@ -80,7 +67,8 @@ def _model(server: ScriptedModel) -> dict[str, str]:
         "llm_base_url": server.url,
         "llm_api_key": "test",
         "llm_model_small": "scripted",
-        "llm_timeout_seconds": "20",
+        # Longer than a busy machine takes to have all of them asking at once.
+        "llm_timeout_seconds": "120",
     }
 
 

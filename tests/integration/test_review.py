@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +13,13 @@ from sqlmodel import col
 
 from afterturn.ids import uuid7
 from delivery_fixtures import turn
-from digest_fixtures import Shop, is_current, shop
+from digest_fixtures import Shop, is_current, new_shop, shop
 from schemas.dossiers import ReviewItem
 from schemas.envelopes import disclose
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Evidence, Fact, FactDecision, Review, Span
+from stores.hot import HotCache
+from stores.settings import redis_url
 from tasks import dossier, review
 from tasks.review import Ended, Said, Who
 
@@ -188,3 +192,23 @@ def test_many_are_decided_one_by_one(shop: Shop) -> None:
 
     assert [one.code for one in ended] == [None] * len(items) + ["decided_already"]
     assert waiting(shop) == []
+
+
+def test_the_hot_cache_forgets_what_a_verdict_changed(home: Path, broker_url: str) -> None:
+    with new_shop(home) as cold:
+        shop = replace(cold, kit=replace(cold.kit, hot=HotCache(redis_url(broker_url), timeout_seconds=10)))
+        item = claimed(shop)
+        for _ in range(2):
+            assert _fact_keys(shop) == {"likes"}
+        assert shop.kit.hot.stats.hits > 0
+
+        judge(shop, item, "approve")
+
+        # Before the index has heard of it: only the profile can tell of the fact.
+        assert "role" in _fact_keys(shop)
+        shop.kit.hot.close()
+
+
+def _fact_keys(shop: Shop) -> set[str]:
+    ids = {item.id for item in shop.ask("Is the user an administrator? What bread do they like?").items}
+    return {row.key for row in shop.rows(Fact) if str(row.id) in ids}

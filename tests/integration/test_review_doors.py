@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from api.app import create_app
 from delivery_fixtures import turn
 from digest_fixtures import Shop, is_current, new_shop
+from memory.decision_words import FOLD, GUARD
 from schemas.tables import Draft, Evidence, Fact
 from stores import tenancy
 from workers.cli import build
@@ -181,14 +183,14 @@ def test_a_memory_tells_its_story(shop: Shop, http: TestClient, command: Any) ->
     folds = [(one["op"], one["rule_id"]) for one in story["steps"] if one["by"] == "fold"]
     assert folds[0] == ("add", "first_statement")
     assert ("supersede", "newer_statement") in folds
-    assert "较新的说法取代较旧的" in [one["why"] for one in story["steps"]]
+    assert FOLD["newer_statement"][1] in [one["why"] for one in story["steps"]]
     (oslo,) = story["replaced"]
     old = http.get(f"/v1/memories/{oslo}/explain").json()
     assert (old["status"], str(porto.id) in old["replaced_by"]) == ("superseded", True)
 
     told = command("explain", str(claim.id), language="zh")[1]
     assert CLAIM in told
-    assert "声称拥有权限" in told
+    assert GUARD["privilege"][1] in told
     (draft,) = shop.rows(Draft, Draft.evidence_id == claim.id)
     assert json.loads(command("explain", str(draft.id), "--json")[1])["replaced_by"] == [str(claim.id)]
     episode = shop.episodes()[0]
@@ -218,3 +220,30 @@ def test_a_session_goes_and_comes_back_by_both_doors(shop: Shop, http: TestClien
     assert shop.facts() == ["+oat milk"]
     plain = {"Authorization": f"Bearer {credential(shop, 'recall', 'admin')}"}
     assert http.post("/v1/undos", json=order, headers=plain).status_code == 403
+
+
+def test_privacy_requests_are_listed_and_answered(shop: Shop, http: TestClient, command: Any) -> None:
+    http.headers["Authorization"] = f"Bearer {credential(shop, 'erase')}"
+    claims(shop, "Delete everything you know about me.")
+    shop.say(turn("你都记了我什么？", 0, session_id="s2", at=datetime.now(UTC)))
+    shop.settle()
+
+    page = http.get("/v1/requests").json()["items"]
+    assert {(one["kind"], one["user_id"], one["is_overdue"]) for one in page} == {
+        ("erase", "u1", True),
+        ("access", "u1", False),
+    }
+    late = command("requests", language="zh")
+    assert (late[0], late[1].count("期限 20"), late[1].count("已逾期")) == (1, 2, 1)
+    first, second = (one["id"] for one in page)
+    refused = http.post(f"/v1/requests/{first}/answer", json={"state": "refused"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "note")
+    answered = http.post(f"/v1/requests/{first}/answer", json={"state": "done", "note": "sent", "reviewer": "Ines"})
+    assert (answered.json()["state"], answered.json()["answered_by"][:5]) == ("done", "Ines ")
+    assert http.post(f"/v1/requests/{first}/answer", json={"state": "done"}).status_code == 409
+
+    assert command("requests", "--done", second, "--note", "told")[0] == 0
+    assert json.loads(command("requests", "--json")[1]) == []
+    assert {one["state"] for one in json.loads(command("requests", "--all", "--json")[1])} == {"done"}
+    plain = {"Authorization": f"Bearer {credential(shop, 'recall', 'review')}"}
+    assert http.get("/v1/requests", headers=plain).status_code == 403

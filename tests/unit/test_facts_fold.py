@@ -105,6 +105,73 @@ def test_folding_twice_changes_nothing(rows: list[EvidenceView]) -> None:
     assert again.versions == once.versions
 
 
+@given(_ANY.flatmap(lambda rows: st.tuples(st.just(rows), st.sampled_from(rows))))
+@settings(max_examples=80, deadline=None)
+def test_applying_an_event_twice_changes_nothing(given_rows: tuple[list[EvidenceView], EvidenceView]) -> None:
+    rows, twice = given_rows
+    once = fold(rows, current=(), now=_NOW, new_id=ids(1000))
+
+    again = fold(rows, current=once.versions, now=day(950), new_id=ids(2000), added=[twice.id])
+
+    assert (again.insert, again.supersede, again.confirm) == ((), (), ())
+    assert again.versions == once.versions
+    assert {change.op for change in again.changes} <= {"noop"}
+
+
+@given(_ANY)
+@settings(max_examples=80, deadline=None)
+def test_what_was_known_on_a_day_stays_known(rows: list[EvidenceView]) -> None:
+    """Each arrival on a day of its own: every later day still tells what was believed then."""
+    new_id, current, believed = ids(1000), list[FactVersion](), list[list[tuple[object, ...]]]()
+    written: dict[UUID, FactVersion] = {}
+    superseded: dict[UUID, datetime] = {}
+    for count in range(1, len(rows) + 1):
+        now = day(900 + count)
+        one = fold(rows[:count], current=current, now=now, new_id=new_id, added=[rows[count - 1].id])
+        written.update({row.id: row for row in one.insert})
+        superseded.update(dict.fromkeys(one.supersede, now))
+        current = list(one.versions)
+        believed.append([_told(row) for row in current])
+
+    for count, told in enumerate(believed, 1):
+        then = day(900 + count)
+        shown = [row for row in written.values() if row.recorded_at <= then < superseded.get(row.id, _LAST)]
+        assert sorted(map(repr, map(_told, shown))) == sorted(map(repr, told))
+
+
+_LAST = datetime.max.replace(tzinfo=START.tzinfo)
+
+
+def _told(row: FactVersion) -> tuple[object, ...]:
+    """What a version says: no later statement of the same changes it."""
+    return (row.id, row.value, row.canonical, row.polarity, row.valid_from, row.valid_until, row.recorded_at)
+
+
+_SAID = st.tuples(_DAYS, _VALUES, st.sampled_from(["user", "staff", "tool"]))
+
+
+@given(st.lists(_SAID, min_size=1, max_size=8, unique_by=lambda one: one[0]))
+@settings(max_examples=120, deadline=None)
+def test_nothing_is_ever_deleted_by_a_conflict(said: list[tuple[int, str, str]]) -> None:
+    """What the user asserted stays: current, past or contested, or inside the longer form that refined it.
+
+    What a lesser origin said against it stays as a row that was replaced, or as evidence without effect.
+
+    Each at a time of its own: of two values said in one instant the first held for no time.
+    """
+    rows = [evidence(number, at, "+", value, key="city", role=role) for number, (at, value, role) in enumerate(said, 1)]
+
+    current, ever, folds = _arrive(rows)
+
+    kept = {row.canonical for row in current}
+    for one in {row.canonical for row in rows if row.role == "user"}:
+        assert any(one == value or is_refinement("city", value, one) for value in kept)
+    closed = {row_id for one in folds for row_id in one.supersede}
+    assert {row.id for row in ever} == {row.id for row in current} | closed
+    used = {use for row in ever for use in row.evidence_ids}
+    assert used | {change.evidence_id for one in folds for change in one.changes} >= {row.id for row in rows}
+
+
 @given(_ANY)
 @settings(max_examples=120, deadline=None)
 def test_uncontested_intervals_of_one_slot_never_overlap_and_are_never_empty(rows: list[EvidenceView]) -> None:

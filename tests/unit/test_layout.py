@@ -62,8 +62,16 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 def test_only_the_settings_read_the_environment() -> None:
-    # The others hand it on to a child, tell Flower its password by it, or look where tiktoken keeps its files.
-    allowed = {"stores/settings.py", "workers/processes.py", "workers/serving.py", "stores/tokens.py"}
+    # The others hand it on to a child, tell Flower its password or prometheus-client its folder by it, or look where
+    # tiktoken keeps its files.
+    allowed = {
+        "stores/settings.py",
+        "stores/secret_files.py",
+        "stores/counting.py",
+        "stores/tokens.py",
+        "workers/processes.py",
+        "workers/serving.py",
+    }
     readers = {
         named(path)
         for path in modules(*FLOORS)
@@ -103,14 +111,15 @@ def commands(path: Path) -> list[str]:
 
 
 def test_no_lock_names_a_host() -> None:
-    for lock in ("requirements.lock", "requirements-dev.lock"):
+    for lock in ("requirements.lock", "requirements-otel.lock", "requirements-dev.lock"):
         assert "://" not in (ROOT / "deploy" / lock).read_text("utf-8")
 
 
-def test_the_dev_lock_holds_the_versions_of_the_run_lock() -> None:
-    run, dev = (pins(ROOT / "deploy" / name) for name in ("requirements.lock", "requirements-dev.lock"))
+def test_the_other_locks_hold_the_versions_of_the_run_lock() -> None:
+    run, otel, dev = (pins(ROOT / "deploy" / f"requirements{name}.lock") for name in ("", "-otel", "-dev"))
 
     assert run <= dev
+    assert run <= otel
 
 
 spoken = re.compile(r'"[^"]*"')

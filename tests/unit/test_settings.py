@@ -100,6 +100,33 @@ def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.llm.api_key.get_secret_value() == "hush-hush"
 
 
+def test_secrets_come_from_files_named_like_variables(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    (home / "AFTERTURN_DATABASE_URL").write_text("postgresql+psycopg://u:from-a-file@h/d\n")
+    (home / "AFTERTURN_LLM_API_KEY").write_text("from-a-file\n")
+    (home / "AFTERTURN_FLOWER_PASSWORD").write_text("from-a-file\n")
+    (home / "secrets_AFTERTURN_EMBED_API_KEY").write_text("from-systemd\n")
+    (home / "..data").mkdir()  # Kubernetes keeps versions so
+    monkeypatch.setenv("AFTERTURN_SECRETS_DIR", str(home))
+    monkeypatch.setenv("AFTERTURN_FLOWER_PASSWORD", "from-the-environment")
+    monkeypatch.setenv("AFTERTURN_LLM_BASE_URL", "http://model")
+
+    settings = load_settings()
+
+    assert settings.database_url == "postgresql+psycopg://u:from-a-file@h/d"
+    assert settings.llm.api_key == SecretStr("from-a-file")
+    assert settings.llm.base_url == "http://model"
+    assert settings.embed.api_key == SecretStr("from-systemd")
+    assert settings.flower.password == SecretStr("from-the-environment")
+    assert "from-a-file" not in repr(settings)
+
+
+def test_a_secrets_folder_that_is_missing_stops_the_start(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setenv("AFTERTURN_SECRETS_DIR", str(home / "gone"))
+
+    with pytest.raises(BadSettings, match="AFTERTURN_SECRETS_DIR"):
+        load_settings()
+
+
 def test_settings_are_frozen(home: Path) -> None:
     settings = load_settings(home=home)
 
@@ -164,8 +191,8 @@ def test_every_setting_is_read_by_something() -> None:
     code = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if path not in own]
     trees = [ast.parse(path.read_text("utf-8")) for path in code]
     read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    # Read through a property of the settings themselves.
-    read |= {"key", "host", "port", "hot_cache"}
+    # Read through a property of the settings themselves, or before there are any.
+    read |= {"key", "host", "port", "hot_cache", "secrets_dir"}
 
     areas = {name: field.annotation for name, field in Settings.model_fields.items()}
     unread = {name for name in areas if name not in read}

@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
     group.command("show", help=tr("显示租户当前的策略文件。", "Show the file that a tenant is under."))(show_policy)
     group.command("check", help=tr("检查策略文件，指出路径与行号。", "Check a file; name path and line."))(check)
     group.command("set", help=tr("把文件设为租户的策略。", "Give a tenant this file."))(set_policy)
+    group.command("table", help=tr("列出每条规则决定什么。", "Print what each rule decides."))(table)
     app.add_typer(group, name="policy")
 
 
@@ -74,6 +75,21 @@ def check(file: FILE, *, as_json: AS_JSON = False) -> None:
         _say(file, found)
     if found.faults:
         raise typer.Exit(1)
+
+
+def table(
+    file: Annotated[str, typer.Argument(help=tr("YAML 文件，默认是随附的", "a YAML file; the shipped one"))] = "",
+) -> None:
+    """Prints what each key, flag, quota and rule of a policy file leads to, as Markdown."""
+    from memory.decision_table import markdown  # noqa: PLC0415 - builds every sample: other commands need not
+    from stores.tenant_policies import SHIPPED  # noqa: PLC0415 - SQL: a second that other commands need not pay
+
+    file = file or str(SHIPPED)
+    found = _read(file)[1]
+    if found.policy is None:
+        _say(file, found)
+        raise typer.Exit(1)
+    show(markdown(found.policy, tr("zh", "en")).rstrip("\n"))
 
 
 def set_policy(

@@ -38,14 +38,17 @@ def register(app: typer.Typer) -> None:
 
 def up(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
     """Starts broker, workers, beat, API and Flower, and keeps them running."""
-    from workers.first_run import prepare  # noqa: PLC0415 - SQL: a second that other commands need not pay
-
     settings = load_settings()
     _refuse_second(settings)
     processes.refuse_taken(settings)
+    serving.count(settings, "up")
+    from workers.first_run import prepare  # noqa: PLC0415 - SQL: a second that other commands need not pay
+
     logs.configure(settings.workers.log_level, path=log_path(settings.home, "up"))
     tell(f"正在启动，数据目录 {settings.home} …", f"starting, data folder {settings.home} ...")
-    with Supervisor(settings=settings, make_roles=processes.roles, prepare=prepare, on_event=_say) as supervisor:
+    with Supervisor(
+        settings=settings, make_roles=processes.roles, prepare=prepare, on_event=_say, on_fall=_count_fall
+    ) as supervisor:
         _stop_on_signals(supervisor)
         seconds = supervisor.start()
         if supervisor.is_stopping:
@@ -111,6 +114,12 @@ def _stop_on_signals(supervisor: Supervisor) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, on_signal)
+
+
+def _count_fall(name: str) -> None:
+    from stores import metrics  # noqa: PLC0415 - declared only after it was said where this process counts
+
+    metrics.RESTARTS.labels(name).inc()
 
 
 def _say(word: str, name: str) -> None:

@@ -13,11 +13,12 @@ QUEUE = "ingest"
 KEY_PREFIX = "afterturn:v1:"
 
 
-def wrap(blob: str, message_id: str, delivery_tag: str) -> str:
+def wrap(blob: str, message_id: str, delivery_tag: str, sent_at: int | None = None) -> str:
     """The list element that carries `blob` (base64) as the task's one positional argument.
 
     Sent again, a message keeps its id and needs a delivery tag of its own: kombu books what is unacknowledged by tag.
 
+    sent_at (Unix seconds) tells an operator how old the queue is: Celery's own messages do not say.
     The repr of the arguments is a constant: workers log it and Flower shows it, and no text may lie there.
     """
     headers: dict[str, object] = {
@@ -51,6 +52,8 @@ def wrap(blob: str, message_id: str, delivery_tag: str) -> str:
         "body_encoding": "utf-8",
         "delivery_tag": delivery_tag,
     }
+    if sent_at is not None:
+        properties["timestamp"] = sent_at
     body = f'[["{blob}"],{{}},{{"callbacks":null,"errbacks":null,"chain":null,"chord":null}}]'
     return json.dumps(
         {

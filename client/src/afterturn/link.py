@@ -68,7 +68,7 @@ class Link:
 
     def push(self, message: Message) -> None:
         """Puts the message in the queue. Raises: whatever the broker or the network did."""
-        self._client.lpush(_KEY, wrap(message.blob, str(message.message_id), uuid7_text()))
+        self._client.lpush(_KEY, wrap(message.blob, str(message.message_id), uuid7_text(), int(time.time())))
 
     def epoch(self) -> str | None:
         """The broker's epoch, given to it now if it has none. As in `Heard`."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Taken = tuple[list[Row], int]
 
-MAX_EVENTS = 100
+MAX_EVENTS = 500
 LINGER_SECONDS = 0.1
 MAX_MESSAGE_BYTES = 512 * 1024
 HEAR_SECONDS = 0.25
@@ -78,6 +78,7 @@ class Sender:
         self._taken: Taken | None = None
         self._orphan: Parcel | None = None
         self._orphans_out = 0
+        self._was_full = False
         self._outgoing: deque[Message] = deque()
         self._link: Link | None = None
         self._packer: Packer | None = None
@@ -167,7 +168,7 @@ class Sender:
             self._pause(pause)
         elif not (self._outgoing or self._taken or self._pending.has_lost or self._finds_orphans()):
             self._buffer.wait(1, self._idle_seconds(time.monotonic()))
-            if self._buffer.ready():
+            if self._buffer.ready() and not self._was_full:
                 self._buffer.wait(MAX_EVENTS, LINGER_SECONDS)
 
     def _pause(self, seconds: float) -> None:
@@ -283,6 +284,8 @@ class Sender:
         if self._taken is None:
             self._taken = self._buffer.take(MAX_EVENTS, MAX_MESSAGE_BYTES)
         rows, size = self._taken
+        # What the bytes of one message did not hold begins the next one at once.
+        self._was_full = len(rows) < MAX_EVENTS and self._buffer.ready() > 0
         if rows:
             messages = self._pack(self._packer, Parcel(rows, self._buffer.source), clock_offset_ms)
             self._buffer.shrink(size - sum(_kept_bytes(message) for message in messages))

@@ -203,7 +203,8 @@ class Spool:
         elif self.blocked is not None:
             return None
         else:  # The thread got no turn in time: a few milliseconds now are better than an event less.
-            segment = self._make()
+            with self._files:  # Held while the thread makes one: that is the last, then, where the bound allows one.
+                segment = self._spares.popleft() if self._spares else self._make()
             if segment is None:
                 return None
         if self._current is not None:
@@ -224,10 +225,11 @@ class Spool:
                 if segment.is_done:
                     self._remove(segment)
             while len(self._spares) < SPARES and not self._closing:
-                segment = self._make()
-                if segment is None:
-                    break
-                self._spares.append(segment)
+                with self._files:
+                    segment = self._make()
+                    if segment is None:
+                        break
+                    self._spares.append(segment)
 
     def _remove(self, segment: Segment) -> None:
         with self._files:
@@ -253,7 +255,7 @@ class Spool:
                 return None
             self._file_bytes += self._segment_bytes
             self.blocked = None
-        _populate(mapped)
+            _populate(mapped)
         return Segment(path, number, mapped, segment_cipher(self._seal_key, self._producer, number))
 
     def _block(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""An organisation's documents in versions, and the triples that they state."""
+"""An organisation's documents in versions and the triples that they state; what models cost by day, stage and model."""
 
 from __future__ import annotations
 
@@ -44,8 +44,22 @@ def upgrade() -> None:
     )
     op.create_index("ix_triples_subject", "triples", ["tenant_id", "subject_hash"])
     op.create_index("ix_triples_object", "triples", ["tenant_id", "object_hash"])
+    op.create_table(
+        "spendings",
+        sa.Column("tenant_id", sa.Uuid(), primary_key=True),
+        sa.Column("day", sa.Date(), primary_key=True),
+        sa.Column("stage", sa.String(), primary_key=True),
+        sa.Column("model", sa.String(), primary_key=True),
+        sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("input_tokens", sa.Integer(), nullable=False),
+        sa.Column("output_tokens", sa.Integer(), nullable=False),
+        sa.Column("cached_tokens", sa.Integer(), nullable=False),
+        sa.Column("reasoning_tokens", sa.Integer(), nullable=False),
+        sa.Column("cost_usd", sa.Float(), nullable=False),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("spendings")
     op.drop_table("triples")
     op.drop_table("knowledge_versions")
