@@ -118,6 +118,7 @@ class Turn(SQLModel, table=True):
     token_count: int = 0
     flags: list[str] = Field(default_factory=list[str], sa_type=Json)
     window_id: UUID | None = None
+    traceparent: str | None = None
 
 
 class Observation(SQLModel, table=True):

@@ -37,6 +37,7 @@ class OutboxRow(SQLModel, table=True):
     next_try_at: datetime = Field(sa_type=UtcTime)
     error_code: str | None = None
     created_at: datetime = Field(sa_type=UtcTime)
+    traceparent: str | None = None
 
 
 class IndexState(SQLModel, table=True):

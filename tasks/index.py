@@ -16,7 +16,7 @@ from memory.windows import backoff
 from schemas.errors import BadAnswer, ServiceError, Transient
 from schemas.indexing import IndexRow, Vector
 from schemas.tables import OutboxRow
-from stores import calls, index_states, metrics, outbox, tenancy
+from stores import calls, index_states, metrics, outbox, tenancy, tracing
 from stores.kit import Kit, process_kit
 from stores.projection import Projected, project_all, standings
 from tasks import lags
@@ -56,9 +56,13 @@ def index(kit: Kit) -> int:
         _settle(kit)
         return 0
     owed = [_Owed(row) for row in claims]
-    with kit.db.read() as session:
-        _read(session, owed)
-    _write(kit, owed)
+    attributes = {"gen_ai.operation.name": "upsert_memory", "gen_ai.memory.record.count": len(owed)}
+    origins = [row.traceparent for row in claims]
+    with tracing.span("upsert_memory", kind="consumer", origins=origins, attributes=attributes) as span:
+        with kit.db.read() as session:
+            _read(session, owed)
+        _write(kit, owed)
+        span.note({"afterturn.index.failed": sum(item.failure is not None for item in owed)})
     identities = _identities(kit, owed)
     moved, lost = kit.db.write(lambda session: (_end(session, owed), _note(session, identities)))
     if lost:
@@ -200,7 +204,7 @@ def _embedded(kit: Kit, texts: Sequence[str]) -> list[Vector | None]:
     Raises: ModelBusy; BadAnswer when it takes none, for then it is set up wrong and no text is at fault.
     """
     try:
-        with calls.timed("embed"):
+        with calls.timed("embed", count=len(texts)):
             return list(kit.embedder.embed(texts))
     except BadAnswer as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()

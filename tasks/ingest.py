@@ -31,7 +31,7 @@ from stores import clock, dead, keys, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
 from stores.sql import after_commit, database_now
 from stores.tenancy import KeyInfo, KnownUser
-from tasks import lags
+from tasks import lags, spans
 from tasks.app import INGEST, SWEEP
 from tasks.arrivals import Judged, Kept, Refusal, TimePolicy, Unread, as_dead, judge, place
 from tasks.base import MemoryTask, frames, hint, memory_task
@@ -74,7 +74,8 @@ def ingest_events(
     key.require("publish")
     started = time.monotonic()
     judged = [judge(raw, key, parks=batch.parks) for raw in events]
-    receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch), give_up_seconds=give_up_seconds)
+    with spans.ingest(key, judged):
+        receipts = kit.db.write(lambda session: keep(session, kit, key, judged, batch), give_up_seconds=give_up_seconds)
     _count(receipts, started)
     lags.committed(judged, receipts, kit.clock(), clock_offset_ms=batch.clock_offset_ms)
     return receipts
