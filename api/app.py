@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from api import dead, events, health, memories, operations, problems, recall, requests, reviews, spend, undos, why
 from api.limits import BodyLimit
 from api.state import Held, close, warm
+from stores import tracing
 from stores.kit import Kit
 from stores.settings import load_settings
 
@@ -34,9 +35,11 @@ def create_app(kit: Kit | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        tracing.start(settings, "api")
         warming = asyncio.create_task(warm(app))
         yield
         warming.cancel()
+        await asyncio.to_thread(tracing.flush)
         await close(app)
 
     app = FastAPI(

@@ -111,14 +111,18 @@ def wilson(successes: float, failures: float, z: float = 1.96) -> tuple[float, f
     if successes < 0 or failures < 0:
         msg = "counts cannot be negative"
         raise ValueError(msg)
-    count = successes + failures
-    if count < _NOTHING:
+    if successes + failures < _NOTHING:
         return 0.0, 1.0
+    return _lower_bound(successes, failures, z), 1.0 - _lower_bound(failures, successes, z)
+
+
+def _lower_bound(successes: float, failures: float, z: float) -> float:
+    """The smaller root, from the larger and their product: the difference of two near numbers would round below 0."""
+    count = successes + failures
     rate = successes / count
     centre = rate + z * z / (2 * count)
     spread = z * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
-    scale = 1 + z * z / count
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    return rate * rate / (centre + spread)
 
 
 def stats(outcomes: Sequence[OutcomeView], policy: ProcedurePolicy = DEFAULT_POLICY) -> Stats:

@@ -1,4 +1,4 @@
-"""Column types that every table shares: aware times and JSON, the same on SQLite and PostgreSQL."""
+"""Column types that every table shares: aware times, JSON and wide numbers, the same on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -63,3 +63,14 @@ class Json(TypeDecorator[Any]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """The dialect's own JSON type."""
         return dialect.type_descriptor(JSONB() if dialect.name == "postgresql" else JSON())
+
+
+class Wide(TypeDecorator[int]):
+    """A whole number of 64 bits on both databases: PostgreSQL's INTEGER ends at 2,147,483,647, SQLite's does not."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """SQLite knows one kind of whole number, and that is how its columns were declared."""
+        return dialect.type_descriptor(Integer() if dialect.name == "sqlite" else BigInteger())

@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import Index, LargeBinary, String, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from schemas.columns import Json, UtcTime
+from schemas.columns import Json, UtcTime, Wide
 
 # Of a table that grows for ever the sweeps read what is still to do: their indexes hold nothing else.
 _OPEN = "state IN ('waiting', 'answered')"
@@ -94,7 +94,7 @@ class Turn(SQLModel, table=True):
     user_ref: UUID = Field(index=True)
     session_ref: UUID
     producer: str | None = None
-    seq: int | None = None
+    seq: int | None = Field(default=None, sa_type=Wide)
     at: datetime = Field(sa_type=UtcTime)
     published_at: datetime | None = Field(default=None, sa_type=UtcTime)
     received_at: datetime = Field(sa_type=UtcTime)
@@ -118,6 +118,7 @@ class Turn(SQLModel, table=True):
     token_count: int = 0
     flags: list[str] = Field(default_factory=list[str], sa_type=Json)
     window_id: UUID | None = None
+    traceparent: str | None = None
 
 
 class Observation(SQLModel, table=True):

@@ -14,6 +14,7 @@ from sqlmodel import Session, col
 
 from afterturn.ids import uuid7
 from schemas.tables import OutboxRow
+from stores import tracing
 from stores.sql import database_now, upsert
 
 _MINE = and_(col(OutboxRow.id) == bindparam("row"), col(OutboxRow.epoch) == bindparam("was"))
@@ -54,12 +55,13 @@ def owe_all(session: Session, records: Sequence[dict[str, Any]], *, generation: 
     """`owe` for many: records of {tenant_id, user_ref, kind, record_id, row_version}, each record once."""
     now = database_now(session)
     fixed = {"generation": generation, "attempts": 0, "epoch": 0, "next_try_at": now, "error_code": None}
+    fixed |= {"traceparent": tracing.current()}
     upsert(
         session,
         OutboxRow,
         [{"id": uuid7(), **record, **fixed, "created_at": now} for record in records],
         key=["kind", "record_id"],
-        update=["row_version", "generation", "attempts", "next_try_at", "error_code"],
+        update=["row_version", "generation", "attempts", "next_try_at", "error_code", "traceparent"],
     )
 
 

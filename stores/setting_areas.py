@@ -210,6 +210,16 @@ class ApiSettings(Area):
     busy_seconds: Seconds = 8
 
 
+class OtelSettings(Area):
+    """OpenTelemetry. `endpoint` is a collector's OTLP address over HTTP; without it nothing is traced.
+
+    `sample_ratio` is of traces that begin here; those that begin at an agent go on as it decided.
+    """
+
+    endpoint: str | None = Field(default=None, pattern=r"^https?://")
+    sample_ratio: Share = 1
+
+
 class FlowerSettings(Area):
     """The task monitor. Without `password` one is made in the data folder. Port 0 leaves Flower off."""
 

@@ -25,6 +25,7 @@ from stores.setting_areas import (
     FlowerSettings,
     IngestSettings,
     LlmSettings,
+    OtelSettings,
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
     workers: WorkerSettings = WorkerSettings()
     api: ApiSettings = ApiSettings()
     flower: FlowerSettings = FlowerSettings()
+    otel: OtelSettings = OtelSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -131,6 +131,17 @@ def assign(session: Session, tenant_id: UUID, ids: Sequence[UUID], window_id: UU
     return assigned
 
 
+def traceparents(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[str]:
+    """The traces that these turns were said in, each once."""
+    found: dict[str, None] = {}
+    for chunk in _chunks(ids):
+        query = select(Turn.traceparent).where(
+            Turn.tenant_id == tenant_id, col(Turn.event_id).in_(chunk), col(Turn.traceparent).is_not(None)
+        )
+        found |= dict.fromkeys(one for one in session.exec(query.distinct()) if one is not None)
+    return list(found)
+
+
 def view(row: Turn, payload: str | None = None) -> TurnView:
     """A row as rules see it, with a tool's payload in place of its content. `tool` is the tool's name."""
     return TurnView(

@@ -97,8 +97,9 @@ def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> Window
     if not any_informative(request.turns, request.context):
         return _charged(asking, rules.digest(request)).draft
     try:
-        with calls.timed("digest"):
+        with calls.timed("digest") as call:
             given = asking.kit.model.digest(request)
+            call.note(given.usage)
         return _charged(asking, given).draft
     except (ModelBusy, BadAnswer) as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()

@@ -234,6 +234,7 @@ def _spoken(event: Event, key_agent: str | None) -> tuple[Row | None, bytes | No
         "ticket_id": event.ticket_id,
         "reply_to": event.reply_to,
         "source": event.source,
+        "traceparent": event.traceparent,
         "language": language_of(content),
         "token_count": estimate_tokens(content),
         "flags": [*flags, *([OBSERVED] if is_payload else []), *(f"secret:{kind}" for kind in secrets)],

@@ -6,13 +6,14 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from sqlmodel import Session
 
 from llm.failures import ENDPOINT_CODES, WINDOW_CODES
 from memory.windows import backoff, busy_wait
 from schemas.errors import ModelBusy, NotNow, Permanent, ServiceError, StaleClaim, Transient
-from stores import circuit, metrics, windows
+from stores import circuit, metrics, tracing, turns, windows
 from stores.kit import Kit, process_kit
 from stores.logcontext import bound
 from stores.windows import Claim
@@ -51,14 +52,25 @@ def work(kit: Kit, claim: Claim) -> None:
     with bound(window_id=claim.window_id, session_ref=claim.session_ref), in_hand.hold(claim, kit.db):
         started = time.monotonic()
         try:
-            with within(kit, claim):
-                draft = answer(kit, claim)
-            apply(kit, claim, draft)
+            with _traced(kit, claim):
+                with within(kit, claim):
+                    draft = answer(kit, claim)
+                apply(kit, claim, draft)
             lags.applied(claim.waited_seconds, time.monotonic() - started)
         except StaleClaim:
             logger.info("window passed to another worker")
         except Exception as exc:
             _give_back(kit, claim, exc)
+
+
+def _traced(kit: Kit, claim: Claim) -> AbstractContextManager[tracing.Span]:
+    """The span of a window: its turns' traces go on in it."""
+    origins: list[str] = []
+    if tracing.is_on():
+        with kit.db.read() as session:
+            origins = turns.traceparents(session, claim.tenant_id, claim.turn_ids)
+    attributes = {"gen_ai.memory.store.id": str(claim.tenant_id), "afterturn.turns.count": len(claim.turn_ids)}
+    return tracing.span("digest", kind="consumer", origins=origins, attributes=attributes)
 
 
 def _claim(kit: Kit, *, with_suspects: bool) -> Claim | None:

@@ -31,10 +31,10 @@ from schemas.tables import (
     Window,
 )
 from schemas.tables import Session as SessionRow
+from schemas_ready import bring_up
 from stores import tenancy
 from stores.kit import Kit, open_kit
 from stores.settings import load_settings
-from stores.sql import upgrade
 from stores.tenancy import KeyInfo
 from tasks.digest import digest
 from tasks.index import index
@@ -91,7 +91,7 @@ def open_books(home: Path, key_id: str, url: str | None = None) -> Books:
 def write_books(home: Path, url: str | None = None) -> str:
     """Publishes, digests and indexes a few sessions; answers the id of the key."""
     settings = _settings(home, url)
-    upgrade(settings)
+    bring_up(settings)
     kit = open_kit(settings)
     try:
         key = kit.db.write(_key)

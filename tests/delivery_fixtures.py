@@ -13,9 +13,10 @@ import pytest
 from sqlmodel import Session
 
 from afterturn.ids import uuid7
+from schemas_ready import bring_up
 from stores import tenancy
 from stores.settings import load_settings
-from stores.sql import Database, upgrade
+from stores.sql import Database
 from stores.tenancy import KeyInfo
 from tasks.ingest import BatchInfo
 from tasks.intake import Intake, open_intake
@@ -66,8 +67,9 @@ def new_world(home: Path, database_url: str | None = None, **settings: Any) -> W
     given: dict[str, Any] = {"home": home, **settings}
     if database_url is not None:
         given["database_url"] = database_url
-    kit = open_intake(load_settings(**given))
-    upgrade(kit.settings)
+    loaded = load_settings(**given)
+    bring_up(loaded)
+    kit = open_intake(loaded)
     key, staff, credential = kit.db.write(_people)
     return World(kit, key, staff, credential)
 

@@ -81,4 +81,5 @@ def panels() -> Iterator[Rule]:
 
 def _names(path: Path) -> set[str]:
     text = path.read_text("utf-8")
-    return {name for name in VARIABLE.findall(text) if not name.endswith("_") and name not in NOT_OURS}
+    found = set(VARIABLE.findall(text)) - NOT_OURS
+    return {name for name in found if not name.startswith("AFTERTURN_TEST_")}

@@ -21,11 +21,11 @@ from delivery_fixtures import BATCH
 from llm.face import Model
 from schemas.envelopes import disclose
 from schemas.tables import Draft, Episode, Evidence, Fact, OutboxRow, User, Window
+from schemas_ready import bring_up
 from scripted_model import ScriptedModel
 from stores import clock, tenancy
 from stores.kit import Kit, open_kit
 from stores.settings import EmbedSettings, LlmSettings, Settings, load_settings
-from stores.sql import upgrade
 from stores.tenancy import KeyInfo
 from stores.windows import Claim
 from tasks.consolidate import consolidate
@@ -203,7 +203,7 @@ def is_current(row: Fact) -> bool:
 def new_shop(home: Path, database_url: str | None = None, **given: Any) -> Generator[Shop]:
     """A shop on a folder. Sessions are due at once."""
     settings = shop_settings(home, database_url, **given)
-    upgrade(settings)
+    bring_up(settings)
     kit = open_kit(settings)
     try:
         key, staff = kit.db.write(_keys)

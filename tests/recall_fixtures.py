@@ -28,11 +28,11 @@ from schemas.tables import (
     Window,
 )
 from schemas.tables import Session as SessionRow
+from schemas_ready import bring_up
 from services import scratch
 from stores import outbox, sessions
 from stores.kit import Kit, open_kit
 from stores.settings import LlmSettings, RecallSettings, load_settings
-from stores.sql import upgrade
 from stores.tenancy import KeyInfo, KnownUser, create_key, create_tenant, ensure_users, hash_of, key_of_bearer
 from tasks.index import index
 
@@ -290,7 +290,7 @@ def house(home: Path | None = None) -> Generator[House]:
         llm = LlmSettings(base_url="http://127.0.0.1:9", api_key=SecretStr("unused"))
         # No broker runs there; tests of the hot cache bring their own.
         settings = load_settings(home=home or folder, llm=llm, recall=RecallSettings(hot_cache=False))
-        upgrade(settings)
+        bring_up(settings)
         kit = open_kit(settings)
         try:
             key, bearer = _key(kit, "tenant", ALL_RIGHTS)

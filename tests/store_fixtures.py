@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from stores.sql import Database, upgrade
+from schemas_ready import bring_up
+from stores.sql import Database
 
 STORES = ("sqlite", "postgresql")
 
@@ -30,7 +31,7 @@ def empty_url(request: pytest.FixtureRequest) -> str:
 def migrated(request: pytest.FixtureRequest) -> Generator[Database]:
     """A migrated database of that kind, closed afterwards."""
     url = empty_url(request)
-    upgrade(url)
+    bring_up(url)
     database = Database(url)
     yield database
     database.dispose()

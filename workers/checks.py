@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import cast
@@ -15,7 +16,7 @@ from schemas.errors import BadSettings, ServiceError, StoreBusy
 from stores.settings import Settings, load_settings, unknown_variables
 from workers import broker, delivery_checks, presence
 from workers.findings import UP, Check, fail, ok, warn
-from workers.processes import ask
+from workers.processes import WORKERS, ask
 from workers.speech import tr
 
 MIN_FREE_BYTES = 1_000_000_000
@@ -51,7 +52,7 @@ def run_checks() -> list[Check]:
         return [fail("settings", tr(f"{name}：取值无效", str(exc)), mend)]
     looks: list[Callable[[Settings], Check]] = [_variables, _home]
     if settings.home.is_dir():
-        looks += [_key, _broker, *_stores(settings), _ingest, _app, _beat, _api, _flower]
+        looks += [_key, _broker, *_stores(settings), *_processes(settings), _api, _flower]
     found = [_looked(look, settings) for look in looks]
     return [*found, *_delivery(settings)] if _has_database(settings) else found
 
@@ -113,6 +114,8 @@ def _home(settings: Settings) -> Check:
 
 
 def _key(settings: Settings) -> Check:
+    if settings.credential() is None and not settings.has_embedded_broker:
+        return ok("key", tr("此处没有，智能体自带（keys create）", "none here: agents bring theirs (keys create)"))
     if settings.credential() is None:
         return fail("key", tr("没有凭据", "there is none"), UP)
     if settings.key_file.is_file() and stat.S_IMODE(settings.key_file.stat().st_mode) & 0o077:
@@ -145,6 +148,38 @@ def _migrations(settings: Settings) -> Check:
         en = f"the database is at {current or 'nothing'}, this version needs {head}"
         return fail("migrations", tr(zh, en), "./afterturn migrate")
     return ok("migrations", f"{current}")
+
+
+def _processes(settings: Settings) -> list[Callable[[Settings], Check]]:
+    """The checks of workers and beat as this data folder knows them: together, apart, or not at all."""
+    known = {name for name in WORKERS if presence.start_record(settings.home, name).is_file()}
+    if not known and not settings.has_embedded_broker:
+        return [_elsewhere]
+    if known & {"llm", "index", "upkeep"} and not _lives(settings, "app"):
+        return [_ingest, *(_apart(role) for role in ("llm", "index", "upkeep")), _beat]
+    return [_ingest, _app, _beat]
+
+
+def _apart(role: str) -> Callable[[Settings], Check]:
+    def look(settings: Settings) -> Check:
+        found = _consumer(settings, role, (role,))
+        # The index itself is looked at under its own name.
+        return replace(found, name="index worker") if role == "index" else found
+
+    look.__name__ = f"_{role}"
+    return look
+
+
+def _lives(settings: Settings, role: str) -> bool:
+    ready = presence.read(presence.ready_file(settings.home, role))
+    return ready is not None and ready.is_alive
+
+
+def _elsewhere(_: Settings) -> Check:
+    # In containers every process has a data folder of its own, and its own probe; jobs and waits are told by SQL.
+    return ok(
+        "workers", tr("在别处运行；是否在工作见 jobs 与 waiting", "run elsewhere; jobs and waiting say whether they do")
+    )
 
 
 def _ingest(settings: Settings) -> Check:
@@ -225,7 +260,7 @@ def _index(settings: Settings) -> Check:
         if sql.current_revision(settings) != sql.head_revision():
             return ok("index", tr("可打开", "opens"))
         with kit.db.read() as session:
-            lost = index_states.lost(session, kit.index, limit=1000)
+            lost = index_states.lost(session, kit.live(), limit=1000)
     finally:
         kit.close()
     if not lost:
@@ -240,7 +275,17 @@ def _embedder(settings: Settings) -> Check:
 
     kit = open_kit(settings)
     try:
-        vector = kit.embedder.embed(["afterturn"])[0]
-        return ok("embedder", f"{kit.embedder.name}, {len(vector)}")
+        live = kit.live()
+        vector = live.embedder.embed(["afterturn"])[0]
+        wanted, plan = kit.generations.default, kit.generations.plan()
     finally:
         kit.close()
+    found = f"{live.space}, {len(vector)}"
+    if plan.next is not None:
+        return warn(
+            "embedder", tr(f"{found}；正在换用 {plan.next.space}", f"{found}; {plan.next.space} is to follow"), UP
+        )
+    if wanted.name != live.space:
+        told = tr(f"{found}；设置要求 {wanted.name}", f"{found}; the settings ask for {wanted.name}")
+        return warn("embedder", told, f"./afterturn reindex --model {wanted.model or 'offline'}")
+    return ok("embedder", found)

@@ -18,12 +18,15 @@ from celery.signals import (
     heartbeat_sent,
     setup_logging,
     worker_init,
+    worker_process_init,
+    worker_process_shutdown,
     worker_ready,
     worker_shutdown,
     worker_shutting_down,
 )
 
 from schemas.errors import BadSettings, ServiceError, StoreBusy
+from stores import tracing
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
 from tasks.inhand import in_hand
@@ -47,6 +50,8 @@ def serve(role: Role) -> Celery:
         (setup_logging, life.set_up_logs),
         (celeryd_init, life.choose_queues),
         (worker_init, life.check_broker),
+        (worker_process_init, life.start_tracing),
+        (worker_process_shutdown, life.end_tracing),
         (heartbeat_sent, life.say_alive),
         (worker_ready, life.say_ready),
         (worker_shutting_down, life.bound_the_stop),
@@ -119,6 +124,16 @@ class _Life:
         for path in (start_record(home, self.role.name), ready_file(home, self.role.name)):
             _write(path, record)
         pulse.is_ready = True
+        if self.role.pool != "prefork":
+            self.start_tracing()
+
+    def start_tracing(self, **_: object) -> None:
+        """In the process that works: threads that send spans do not survive a fork."""
+        tracing.start(load_settings(), self.role.name)
+
+    def end_tracing(self, **_: object) -> None:
+        """Sends what is left."""
+        tracing.flush()
 
     def bound_the_stop(self, **_: object) -> None:
         """Celery waits for running tasks however long they take; a model's call takes longer than any grace."""
@@ -141,11 +156,13 @@ class _Life:
             logger.warning("stopped in the middle windows=%d", in_hand.give_back())
         except ServiceError as exc:
             logger.warning("stopped in the middle, leases must run out code=%s", exc.code)
+        tracing.flush()
         self.say_gone()
         os._exit(0)
 
     def say_gone(self, **_: object) -> None:
         """Takes the ready file away."""
+        tracing.flush()
         ready_file(load_settings().home, self.role.name).unlink(missing_ok=True)
 
 

@@ -44,7 +44,7 @@ class Killer:
     def answer(self, call: Call) -> Reply:
         if POISON in call.prompt:
             if not self.killed:
-                self.server.wait_for_calls(self.neighbours + 1)
+                self.server.wait_for_calls(self.neighbours + 1, timeout_seconds=SECONDS)
             pid = pid_behind(call.peer)
             self.killed.append(pid)
             os.kill(pid, signal.SIGKILL)
@@ -67,7 +67,8 @@ def _model(server: ScriptedModel) -> dict[str, str]:
         "llm_base_url": server.url,
         "llm_api_key": "test",
         "llm_model_small": "scripted",
-        "llm_timeout_seconds": "20",
+        # Longer than a busy machine takes to have all of them asking at once.
+        "llm_timeout_seconds": "120",
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import yaml
 
 from deploy_files import CHART, DEPLOY, UNITS
+from services import free_port
 from workers.roles import INDEX, INGEST, LLM, UPKEEP
 
 APART = [role.name for role in (INGEST, LLM, INDEX, UPKEEP)]
@@ -176,6 +178,31 @@ def _compose() -> list[str]:
     if run(docker, "compose", "version").returncode != 0:
         pytest.skip("no Docker Compose here: compose.yaml was read by our own tests alone")
     return [docker, "compose"]
+
+
+def test_what_the_image_takes_in_is_all_that_runs(tmp_path: Path) -> None:
+    rules = [line for line in (DEPLOY.parent / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for rule in rules:
+        source = DEPLOY.parent / rule[1:].rstrip("/")
+        target = tmp_path / "app" / source.relative_to(DEPLOY.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    app = tmp_path / "app"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AFTERTURN_")}
+    environment = {**kept, "PYTHONPATH": f"{app}:{app}/client/src", "AFTERTURN_HOME": str(tmp_path / "data")}
+    silent = {f"AFTERTURN_{name}_PORT": str(free_port()) for name in ("API", "FLOWER", "WORKERS_PROBE")}
+    code = "import api.app, workers.app, workers.cli, workers.ingest; print(workers.cli.__file__)"
+
+    imported = run(sys.executable, "-c", code, cwd=tmp_path, env=environment)
+    migrated = run(sys.executable, "-m", "workers", "migrate", "--json", cwd=tmp_path, env=environment)
+    healthy = run(sys.executable, "-I", "-S", app / "deploy" / "healthcheck.py", env=silent)
+
+    assert imported.stdout.startswith(str(app)), imported.stderr
+    assert migrated.returncode == 0, migrated.stderr
+    assert (healthy.returncode, healthy.stdout.strip()) == (1, "nobody listens")
 
 
 def test_promtool_takes_the_alerts_and_their_tests_pass() -> None:

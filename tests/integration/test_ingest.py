@@ -78,6 +78,15 @@ def test_a_batch_is_kept_with_its_session(world: World):
     assert _ledger(world) == {"stored": 3}
 
 
+@pytest.mark.parametrize("seq", [0, (1 << 31) - 1, 1 << 31, (1 << 63) - 1])
+def test_a_producer_s_count_may_go_as_far_as_the_contract_says(world: World, seq: int):
+    events = [turn("Hello", seq=seq), turn("Hi", 1, procedure={"name": "greet", "version": 1_000_000})]
+
+    assert _states(_ingest(world, events)) == ["stored"] * 2
+
+    assert [row.seq for row in _turns(world)] == [seq, None]
+
+
 def test_the_same_batch_again_changes_nothing(world: World):
     events = [turn(number=n) for n in range(5)]
     _ingest(world, events)

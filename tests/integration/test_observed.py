@@ -15,19 +15,20 @@ from prometheus_client import generate_latest
 from afterturn.envelope import wrap
 from afterturn.ids import uuid7_text
 from api.observed import observe
+from schemas_ready import bring_up
 from services import free_port
 from stores import jobs
 from stores.kit import Kit, open_kit
 from stores.metrics import READINGS
 from stores.settings import load_settings
-from stores.sql import Database, upgrade
+from stores.sql import Database
 from tasks.app import PREFIX, SWEEP
 
 
 @pytest.fixture
 def kit(home: Path) -> Generator[Kit]:
     settings = load_settings(home=home)
-    upgrade(settings.database_url)
+    bring_up(settings.database_url)
     opened = open_kit(settings)
     yield opened
     opened.close()

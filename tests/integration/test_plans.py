@@ -12,8 +12,9 @@ from sqlmodel import Session
 
 from afterturn.ids import uuid7
 from memory.windows import WindowPolicy
+from schemas_ready import bring_up
 from stores import cutting, outbox, suspects, waits, windows
-from stores.sql import Database, upgrade
+from stores.sql import Database
 
 ROWS = 50_000
 GROWING = ("windows", "sessions", "outbox", "turns", "event_ledger")
@@ -65,7 +66,7 @@ def db(postgres_cluster: str) -> Generator[Database]:
     from services import postgres_database
 
     with postgres_database(postgres_cluster) as url:
-        upgrade(url)
+        bring_up(url)
         database = Database(url)
         database.write(_fill)
         yield database

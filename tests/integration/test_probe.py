@@ -15,10 +15,11 @@ import pytest
 from sqlmodel import Session
 
 from afterturn import Publisher
+from schemas_ready import bring_up
 from services import free_port, wait_until
 from stores import tenancy
 from stores.settings import as_environment, load_settings
-from stores.sql import Database, upgrade
+from stores.sql import Database
 from workers import probe
 
 
@@ -27,7 +28,7 @@ def worker(home: Path, role: str, *, broker_url: str) -> Generator[str]:
     """A worker process with its probe; gives the probe's address."""
     port = free_port()
     settings = load_settings(home=home, broker_url=broker_url, workers={"probe_port": port})
-    upgrade(settings.database_url)
+    bring_up(settings.database_url)
     running = subprocess.Popen(
         [sys.executable, "-m", "workers", *(("worker", role) if role != "beat" else ("beat",))],
         env={**os.environ, **as_environment(settings)},

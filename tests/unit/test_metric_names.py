@@ -49,6 +49,19 @@ def of_a_publisher() -> dict[str, set[str]]:
     return {sample.name: set(sample.labels) for sample in samples}
 
 
+def test_a_publisher_tells_what_it_had_to_drop() -> None:
+    publisher = Publisher(generate_credential().text(), f"redis://127.0.0.1:{free_port()}/0", max_events=1)
+    for content in ("I live in Lyon.", "And I like it."):
+        publisher.turn("u1", "s1", "user", content)
+
+    told = {s.name: s.value for family in PublisherCollector(publisher).collect() for s in family.samples}
+
+    publisher.close(0)
+    assert told["afterturn_publish_events_total"] == 2
+    assert told["afterturn_publish_dropped_total"] == 1
+    assert told["afterturn_publish_waiting"] == 1
+
+
 NAMES = exported()
 
 

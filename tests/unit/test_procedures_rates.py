@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.procedures import (
@@ -69,6 +69,7 @@ def test_bounds_hold_the_rate_between_them(good: float, bad: float) -> None:
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
+@example(good=0, bad=10)
 def test_a_success_never_lowers_the_bound(good: int, bad: int) -> None:
     assert wilson(good + 1, bad)[0] >= wilson(good, bad)[0]
     assert wilson(good, bad + 1)[0] <= wilson(good, bad)[0]

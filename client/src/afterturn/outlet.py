@@ -20,6 +20,7 @@ from afterturn.limits import id_fault, time_fault
 from afterturn.sender import Sender, import_lock
 from afterturn.stats import Stats, stats_of
 from afterturn.times import microseconds, offset_minutes
+from afterturn.tracing import traceparent
 
 if TYPE_CHECKING:
     from afterturn.durability import Spooling
@@ -188,6 +189,7 @@ class Outlet:
                 true_or_false("no_store", options["no_store"])
                 if options["no_store"]:
                     own, content = _without_content(own), None if content is None else ""
+        _add_trace(own)
         size = _ROW_BYTES + getsizeof(content) + (_size_of(own) if own else 0)
         if self._sender is None:
             self._start()
@@ -275,6 +277,11 @@ def _given_id(options: EventOptions) -> str | None:
         return None
     require("event_id", event_id, uuid_fault)
     return str(UUID(str(event_id)))
+
+
+def _add_trace(own: dict[str, Json]) -> None:
+    if "traceparent" not in own and (trace := traceparent()) is not None:
+        own["traceparent"] = trace
 
 
 def _without_content(own: dict[str, Json]) -> dict[str, Json]:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from afterturn.credentials import find_credential
 from afterturn.errors import BadSetting, NotReachable, Refused
+from afterturn.tracing import traceparent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,6 +109,8 @@ class _Question:
             "Content-Type": "application/json",
             "Accept": "application/json",
         }
+        if (trace := traceparent()) is not None:
+            self.headers["traceparent"] = trace
         self.body = request.model_dump_json(exclude_none=True, exclude_defaults=True).encode()
         self.seconds = request.deadline_ms / 1000 + GRACE_SECONDS
 
