@@ -34,9 +34,9 @@ unit: env
 integration: env
 	$(PYTEST) tests/integration --numprocesses auto
 
-# One at a time: these start whole installations and kill parts of them.
+# These start whole installations and kill parts of them, and mostly wait: two at a time, however many cores there are.
 acceptance: env
-	$(PYTEST) tests/acceptance
+	$(PYTEST) tests/acceptance --numprocesses 2
 
 audit: env
 	$(PYTHON) deploy/audit.py deploy/requirements.lock

@@ -17,6 +17,8 @@ from stores.settings import embedded_broker_url
 from weaviate_node import WHY_SKIPPED, Address, can_start, drop, given, shared
 from workers import broker
 
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in it is made by mkdtemp
+_PLENTY_BYTES = 6 << 30
 _SCRATCH_HOME = pytest.StashKey[Path]()
 
 
@@ -26,9 +28,16 @@ def pytest_configure(config: pytest.Config) -> None:
         ours = name.startswith("AFTERTURN_") and not name.startswith("AFTERTURN_TEST_")
         if ours or name.startswith(("OPENAI_", "FLOWER_", "CELERY_")):
             del os.environ[name]
+    _prefer_memory()
     home = Path(tempfile.mkdtemp(prefix="at-"))
     config.stash[_SCRATCH_HOME] = home
     os.environ["AFTERTURN_HOME"] = str(home)
+
+
+def _prefer_memory() -> None:
+    """Scratch folders stand in memory where there is plenty: a kill -9 leaves there what it leaves on a disk."""
+    if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _PLENTY_BYTES:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 from redis.exceptions import RedisError
 
 from afterturn.envelope import wrap
@@ -172,13 +173,19 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def patiently(action: Callable[[], Undo | None], seconds: float = 5.0) -> Undo | None:
-    """The action, tried again while the broker or a file is not in the state that it needs."""
+def patiently(
+    action: Callable[[], Undo | None], meanwhile: Callable[[], None] = lambda: None, seconds: float = 20.0
+) -> Undo | None:
+    """The action, tried again while the broker, a file or the database is not in the state that it needs.
+
+    `meanwhile` runs in between: what stands in the way may be a process that this run has frozen.
+    """
     deadline = time.monotonic() + seconds
     while True:
         try:
             return action()
-        except (OSError, RedisError, sqlite3.Error):
+        except (OSError, RedisError, sqlite3.Error, psycopg.OperationalError):
             if time.monotonic() > deadline:
                 raise
+            meanwhile()
             time.sleep(0.05)
