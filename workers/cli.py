@@ -33,6 +33,7 @@ from workers.commands import (
     run,
     spend,
     undo,
+    users,
     why,
 )
 from workers.speech import Language, speak, tell, tr
@@ -49,6 +50,7 @@ COMMANDS = (
     undo,
     policy,
     requests,
+    users,
     keys,
     spend,
     dead,
