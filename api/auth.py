@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.problems import Unauthorized
-from api.state import kit_of
+from api.state import aside, kit_of
 from schemas.errors import Forbidden
+from stores import keys
 from stores.kit import Kit
 from stores.tenancy import KeyInfo, key_of_bearer
+
+#: A note of use is not worth waiting for a lock any longer.
+_PATIENCE_SECONDS = 1.0
 
 _bearer = HTTPBearer(
     scheme_name="key",
@@ -34,7 +39,10 @@ def key_with(right: str) -> Callable[..., Awaitable[KeyInfo]]:
     ) -> KeyInfo:
         if credentials is None:
             raise Unauthorized
-        found = await asyncio.to_thread(_look_up, await kit_of(request.app), credentials.credentials)
+        kit = await kit_of(request.app)
+        found = await asyncio.to_thread(_look_up, kit, credentials.credentials)
+        if keys.is_use_new(found.last_used_at, kit.clock()):
+            aside(request.app, found.key_id, partial(_note_use, kit, found.key_id))
         found.require(right)
         return found
 
@@ -46,4 +54,9 @@ def _look_up(kit: Kit, token: str) -> KeyInfo:
         with kit.db.read() as session:
             return key_of_bearer(session, f"Bearer {token}")
     except Forbidden as exc:
-        raise Unauthorized from exc
+        raise Unauthorized(exc.code) from exc
+
+
+def _note_use(kit: Kit, key_id: str) -> None:
+    now = kit.clock()
+    kit.db.write(lambda session: keys.note_use(session, key_id, now), give_up_seconds=_PATIENCE_SECONDS)

@@ -141,8 +141,9 @@ def _broker(kit: Kit) -> State:
 
 
 def _index(kit: Kit) -> State:
-    kit.index.open()
+    live = kit.live()
+    live.index.open()
     if _migrations(kit) != "ok":
         return "behind"
     with kit.db.read() as session:
-        return "lost" if index_states.lost(session, kit.index, limit=LOOKED_AT) else "ok"
+        return "lost" if index_states.lost(session, live, limit=LOOKED_AT) else "ok"

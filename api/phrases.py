@@ -39,6 +39,9 @@ TITLES: Mapping[str, Mapping[int, str]] = {
 DETAILS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "unauthorized": "Send the agent's key as a bearer token: Authorization: Bearer at_...",
+        "key_revoked": "This key was revoked. Ask the operator for another.",
+        "key_expired": "This key has expired. Ask the operator for another.",
+        "key_rotated": "This key has a newer secret, and this one's grace is over. Ask the operator for the new one.",
         "forbidden": "This key does not have the right that the request needs.",
         "not_found": "There is no such thing in this tenant.",
         "method_not_allowed": "This path does not take that method.",
@@ -63,6 +66,9 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
     },
     "zh": {
         "unauthorized": "请以 Bearer 令牌发送智能体的密钥：Authorization: Bearer at_...",
+        "key_revoked": "该密钥已被吊销；请向运维人员索取新的密钥。",
+        "key_expired": "该密钥已过期；请向运维人员索取新的密钥。",
+        "key_rotated": "该密钥已更换，旧密钥的宽限期已过；请向运维人员索取新的密钥。",
         "forbidden": "该密钥没有此请求所需的权限。",
         "not_found": "该租户中没有这个对象。",
         "method_not_allowed": "此路径不支持该方法。",

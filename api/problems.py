@@ -56,7 +56,11 @@ CONFLICTS: dict[int | str, dict[str, Any]] = {**RESPONSES, 409: {"description": 
 
 
 class Unauthorized(Exception):
-    """No key, a malformed one, or one that is not (or no longer) known. Which of them, the caller is not told."""
+    """No key, a malformed or unknown one: which of them, the caller is not told. `code` says what ended a good one."""
+
+    def __init__(self, code: str = "bad_key") -> None:
+        super().__init__(code)
+        self.code = "unauthorized" if code == "bad_key" else code
 
 
 class Refusal(Exception):
@@ -174,7 +178,7 @@ def _on_http_error(request: Request, exc: Exception) -> Response:
 
 def _on_unauthorized(request: Request, exc: Exception) -> Response:
     headers = {"WWW-Authenticate": 'Bearer realm="afterturn"'}
-    return problem(_language_header(request), 401, "unauthorized", headers=headers)
+    return problem(_language_header(request), 401, cast("Unauthorized", exc).code, headers=headers)
 
 
 def _on_refusal(request: Request, exc: Exception) -> Response:

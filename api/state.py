@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from tasks.recall import Guards
 T = TypeVar("T")
 
 WRITERS = 16
+ASIDE_SECONDS = 60.0
+MAX_BEGUN = 10_000
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +34,7 @@ class Held:
     guards: Guards | None = None
     writers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(WRITERS, "api-write"))
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    begun: dict[str, float] = field(default_factory=dict[str, float])
 
 
 async def kit_of(app: FastAPI) -> Kit:
@@ -45,6 +49,25 @@ async def in_writer(app: FastAPI, work: Callable[[], T]) -> T:
     """What `work` answers, from a thread for writes: those that wait for a lock must not hold up reads and probes."""
     held: Held = app.state.held
     return await asyncio.get_running_loop().run_in_executor(held.writers, work)
+
+
+def aside(app: FastAPI, name: str, work: Callable[[], object]) -> None:
+    """Does `work` on a writer's thread, at most once a minute for each name; nobody waits. Failures are logged."""
+    held: Held = app.state.held
+    now = time.monotonic()
+    if held.begun.get(name, -ASIDE_SECONDS) + ASIDE_SECONDS > now:
+        return
+    if len(held.begun) >= MAX_BEGUN:
+        held.begun.clear()
+    held.begun[name] = now
+
+    def tried() -> None:
+        try:
+            work()
+        except ServiceError as exc:
+            logger.info("aside postponed code=%s", exc.code)
+
+    held.writers.submit(tried)
 
 
 async def guards_of(app: FastAPI) -> Guards:

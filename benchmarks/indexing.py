@@ -130,7 +130,7 @@ def scratch_kit(writes: Writes) -> Generator[tuple[Kit, KeyInfo, Clocked]]:
         upgrade(settings)
         real = open_kit(settings)
         embedder = Clocked(real.embedder)
-        kit = replace(real, embedder=embedder, db=writes.watch(real.db))
+        kit = replace(real.with_live(embedder=embedder), db=writes.watch(real.db))
         try:
             yield kit, kit.db.write(_key), embedder
         finally:

@@ -124,7 +124,8 @@ def triple_edges(views: Iterable[TripleView]) -> tuple[list[Edge], list[Alias]]:
     aliases: list[Alias] = []
     for view in views:
         head, tail, predicate = entity_of(view.subject), entity_of(view.object), predicate_of(view.predicate)
-        if predicate == ALIAS and not view.is_negative:
+        # A value is no thing that could have another name: "7 days" would join all that takes as long.
+        if predicate == ALIAS and not view.is_negative and not (head.is_value or tail.is_value):
             aliases.append((tail, head))
             continue
         edges.append(

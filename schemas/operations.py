@@ -46,7 +46,8 @@ class IndexState(SQLModel, table=True):
     `epoch` is the index's own identity, null while nobody has looked. `is_whole` is false from the moment on which that
     index was found gone until everything is in the new one. `walked_at` is when both sides were last compared, `drift`
     what differed then, and `walk` where a comparison that is under way stands. `incarnation` is the run of the index's
-    server whose contents were last doubted, null where there is no server.
+    server whose contents were last doubted, null where there is no server. `generation` is the one that `epoch` is of;
+    `next_epoch` is the tenant's identity in the generation that is being built.
     """
 
     __tablename__ = "index_states"  # pyright: ignore[reportAssignmentType]
@@ -58,7 +59,32 @@ class IndexState(SQLModel, table=True):
     walk: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
     drift: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
     incarnation: str | None = None
+    generation: int = 1
+    next_epoch: UUID | None = None
     changed_at: datetime = Field(sa_type=UtcTime)
+
+
+class IndexGeneration(SQLModel, table=True):
+    """One index of the whole installation: all its vectors are of one embedder.
+
+    `state` is live, next (being built beside the live one), retired (was live; its readers may still be at it) or
+    dropped. `space` is the embedder's name; `model` and `dimensions` open it, a null model is the offline embedder.
+    `place` finds the index where there is more than one; empty is the first one's place. `probe` is a fixed text's
+    vector, by which an embedder that only has the right name is told. `walk` says how far the building is.
+    """
+
+    __tablename__ = "index_generations"  # pyright: ignore[reportAssignmentType]
+
+    number: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    state: str
+    space: str
+    model: str | None = None
+    dimensions: int | None = None
+    place: str = ""
+    probe: bytes | None = None
+    walk: dict[str, Any] = Field(default_factory=dict[str, Any], sa_type=Json)
+    created_at: datetime = Field(sa_type=UtcTime)
+    switched_at: datetime | None = Field(default=None, sa_type=UtcTime)
 
 
 class Operation(SQLModel, table=True):

@@ -18,7 +18,17 @@ from schemas.memories import (
     StatePatch,
     WorkingState,
 )
-from schemas.operations import Circuit, ClockOffset, IndexState, Job, Operation, OutboxRow, Reservation, Spending
+from schemas.operations import (
+    Circuit,
+    ClockOffset,
+    IndexGeneration,
+    IndexState,
+    Job,
+    Operation,
+    OutboxRow,
+    Reservation,
+    Spending,
+)
 from schemas.reviews import Policy, Review, Undo
 from schemas.tenancy import Key, Tenant, User
 
@@ -33,6 +43,7 @@ __all__ = [
     "Evidence",
     "Fact",
     "FactDecision",
+    "IndexGeneration",
     "IndexState",
     "Job",
     "Key",

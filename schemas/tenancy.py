@@ -29,7 +29,10 @@ class Tenant(SQLModel, table=True):
 
 
 class Key(SQLModel, table=True):
-    """An agent's credential. The secret itself is not kept: its bearer hash and the key that seals its batches are."""
+    """An agent's credential. The secret itself is not kept: its bearer hash and the key that seals its batches are.
+
+    After a rotation the secret before it, as `old_...`, is good until `old_until`. `last_used_at` is coarse.
+    """
 
     __tablename__ = "keys"  # pyright: ignore[reportAssignmentType]
 
@@ -40,7 +43,13 @@ class Key(SQLModel, table=True):
     bearer_hash: str
     seal_key: bytes = Field(sa_type=LargeBinary)
     created_at: datetime = Field(sa_type=UtcTime)
+    expires_at: datetime | None = Field(default=None, sa_type=UtcTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    rotated_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    old_bearer_hash: str | None = None
+    old_seal_key: bytes | None = Field(default=None, sa_type=LargeBinary)
+    old_until: datetime | None = Field(default=None, sa_type=UtcTime)
 
 
 class User(SQLModel, table=True):

@@ -53,6 +53,18 @@ class Index(Protocol):
         """Empties everything for the embedder set now, under new identities; the caller owes every record again."""
         ...
 
+    def place(self) -> str:
+        """What finds this generation when another one has become the live one; "" for the first one's own place."""
+        ...
+
+    def take_name(self) -> None:
+        """Has the name by which others look for the live generation mean this one. Repeat: harmless."""
+        ...
+
+    def drop(self) -> None:
+        """Deletes this generation with all that is in it. Repeat: harmless."""
+        ...
+
     async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:
         """Raw hits of all legs, unsorted between legs. Raises: StoreBusy when it cannot answer in time."""
         ...

@@ -17,10 +17,10 @@ from sqlmodel import Session, col, select
 
 from schemas.errors import ServiceError
 from schemas.tables import IndexState, OutboxRow
-from stores.index import Index
+from stores.generations import Opened
 from stores.sql import database_now, insert_once
 
-_BELIEVED = pick(col(IndexState.epoch), col(IndexState.is_whole)).where(
+_BELIEVED = pick(col(IndexState.epoch), col(IndexState.is_whole), col(IndexState.generation)).where(
     col(IndexState.tenant_id) == bindparam("tenant")
 )
 
@@ -33,70 +33,78 @@ class Lost:
     is_rebuilding: bool
 
 
-def is_lost(session: Session, index: Index, tenant_id: UUID) -> bool:
-    """Whether a question of this tenant finds less than SQL knows: its index is gone, or not yet whole again."""
+def is_lost(session: Session, live: Opened, tenant_id: UUID) -> bool:
+    """Whether a question of this tenant finds less than SQL knows: its index is gone, or not yet whole again.
+
+    `live` is the generation that was asked, which another may have followed since: of that one nothing is said.
+    """
     row = session.connection().execute(_BELIEVED, {"tenant": tenant_id}).first()
-    if row is None:
+    if row is None or row.generation != live.number:
         return False
     try:
-        return not row.is_whole or (row.epoch is not None and row.epoch != index.identity(tenant_id))
+        return not row.is_whole or (row.epoch is not None and row.epoch != live.index.identity(tenant_id))
     except ServiceError:
         return True  # it cannot even say which one it is
 
 
-def lost(session: Session, index: Index, *, limit: int) -> list[Lost]:
+def lost(session: Session, live: Opened, *, limit: int) -> list[Lost]:
     """Tenants whose index is gone or not whole, looking at the `limit` that changed last: a lost folder loses all."""
     rows = session.exec(
         select(IndexState).order_by(col(IndexState.is_whole), col(IndexState.changed_at).desc()).limit(limit)
     ).all()
     return [
-        Lost(row.tenant_id, is_rebuilding=not _is_elsewhere(row, index))
+        Lost(row.tenant_id, is_rebuilding=not _is_elsewhere(row, live))
         for row in rows
-        if not row.is_whole or _is_elsewhere(row, index)
+        if not row.is_whole or _is_elsewhere(row, live)
     ]
 
 
-def gone(session: Session, index: Index, *, after: UUID | None, limit: int) -> tuple[list[UUID], UUID | None]:
+def gone(session: Session, live: Opened, *, after: UUID | None, limit: int) -> tuple[list[UUID], UUID | None]:
     """Of the next `limit` tenants in id order those whose index is another one now; and where to go on, or None."""
     query = select(IndexState).order_by(col(IndexState.tenant_id)).limit(limit)
     rows = session.exec(query if after is None else query.where(col(IndexState.tenant_id) > after)).all()
-    found = [row.tenant_id for row in rows if _is_elsewhere(row, index)]
+    found = [row.tenant_id for row in rows if _is_elsewhere(row, live)]
     return found, rows[-1].tenant_id if len(rows) == limit else None
 
 
-def note(session: Session, tenant_id: UUID, identity: UUID) -> bool:
-    """Notes where records of a tenant have just been written. True when that is not where SQL believed them."""
+def note(session: Session, tenant_id: UUID, identity: UUID, *, generation: int) -> bool:
+    """Notes where records of a tenant have just been written. True when that is not where SQL believed them.
+
+    `generation` is the live one, as of this transaction.
+    """
     now = database_now(session)
     row = {"tenant_id": tenant_id, "epoch": identity, "is_whole": True, "walked_at": now, "changed_at": now}
-    insert_once(session, IndexState, [{**row, "walk": {}, "drift": {}}])
+    insert_once(session, IndexState, [{**row, "generation": generation, "walk": {}, "drift": {}}])
     found = session.connection().execute(_BELIEVED, {"tenant": tenant_id}).one()
+    if found.generation != generation:
+        # Noted for the generation before, as the switch came: that says nothing of this one.
+        _change(session, tenant_id, generation=generation, epoch=identity, walked_at=None)
+        return False
     if found.epoch == identity:
         return False
     if found.epoch is None:
         _change(session, tenant_id, epoch=identity)
         return False
-    lose(session, tenant_id, identity)
+    lose(session, tenant_id, identity, generation=generation)
     return True
 
 
-def lose(session: Session, tenant_id: UUID, identity: UUID | None, *, everything: bool = False) -> None:
+def lose(
+    session: Session, tenant_id: UUID, identity: UUID | None, *, generation: int, everything: bool = False
+) -> None:
     """Has everything of a tenant owed again that the index does not hold, or, with `everything`, all of it.
 
-    Repeat: begins anew.
+    Nothing is changed where another `generation` has become the live one since. Repeat: begins anew.
     """
-    insert_once(
-        session,
-        IndexState,
-        [{"tenant_id": tenant_id, "is_whole": True, "walk": {}, "drift": {}, "changed_at": database_now(session)}],
-    )
-    _change(
-        session,
-        tenant_id,
-        epoch=identity,
-        is_whole=False,
-        walked_at=None,
-        walk={"all": True} if everything else {},
-        changed_at=database_now(session),
+    now = database_now(session)
+    row: dict[str, Any] = {"tenant_id": tenant_id, "generation": generation, "is_whole": True, "walk": {}, "drift": {}}
+    insert_once(session, IndexState, [{**row, "changed_at": now}])
+    same = (col(IndexState.tenant_id) == tenant_id, col(IndexState.generation) == generation)
+    walk = {"all": True} if everything else {}
+    session.connection().execute(
+        update(IndexState)
+        .where(*same)
+        .values(epoch=identity, is_whole=False, walked_at=None, walk=walk, changed_at=now)
     )
 
 
@@ -171,8 +179,10 @@ def drift(session: Session) -> dict[str, int]:
     return added
 
 
-def _is_elsewhere(row: IndexState, index: Index) -> bool:
-    return row.epoch is not None and row.epoch != index.identity(row.tenant_id)
+def _is_elsewhere(row: IndexState, live: Opened) -> bool:
+    if row.epoch is None or row.generation != live.number:
+        return False
+    return row.epoch != live.index.identity(row.tenant_id)
 
 
 def _change(session: Session, tenant_id: UUID, **values: object) -> None:

@@ -6,23 +6,24 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from afterturn.ids import uuid7
-from llm.config import EmbedConfig, ModelConfig, Stage
+from llm.config import ModelConfig, Stage
 from llm.face import Embedder, Model
-from llm.open import open_embedder, open_model
+from llm.open import open_model
+from memory.ranking import RankPolicy
 from schemas.errors import StoreBusy
 from stores.clock import world_now
-from stores.embedded import EmbeddedIndex
+from stores.generations import Generations, Opened
 from stores.guarded import GuardedModel
 from stores.hot import HotCache
 from stores.index import Index
-from stores.policies import Policies, policies_of
-from stores.settings import EmbedSettings, LlmSettings, Settings, load_settings
+from stores.policies import Policies, policies_of, rank_of
+from stores.settings import LlmSettings, Settings, load_settings
 from stores.sql import Database
 
 logger = logging.getLogger(__name__)
@@ -35,12 +36,34 @@ class Kit:
     settings: Settings
     policies: Policies
     db: Database
-    index: Index
+    generations: Generations
     hot: HotCache
     model: Model
-    embedder: Embedder
     clock: Callable[[], datetime]
     new_id: Callable[[], UUID]
+
+    @property
+    def index(self) -> Index:
+        """The live generation's index, as of now. What also embeds takes the pair by `live()`."""
+        return self.live().index
+
+    @property
+    def embedder(self) -> Embedder:
+        """The live generation's embedder, as of now. What also writes or asks the index takes the pair by `live()`."""
+        return self.live().embedder
+
+    def live(self) -> Opened:
+        """The live generation's index and its embedder, for one piece of work."""
+        return self.generations.live()
+
+    def with_live(self, **parts: Any) -> Kit:
+        """The same kit with another `index` or `embedder` for the live generation."""
+        return replace(self, generations=self.generations.given(**parts))
+
+    def rank(self, space: str) -> RankPolicy:
+        """How finds of a generation are ranked: what its cosines mean depends on its embedder."""
+        default = self.generations.default.name
+        return self.policies.rank if space == default else rank_of(self.settings, self.policies.rank, space)
 
     def world_now(self) -> datetime:
         """The world's time: the real clock plus what eval or demo moved it by. Decay, expiry and `as_of` use it."""
@@ -49,33 +72,29 @@ class Kit:
 
     def close(self) -> None:
         """Releases files, connections and threads. Repeat: harmless."""
-        self.index.close()
+        self.generations.close()
         self.hot.close()
         self.model.close()
-        self.embedder.close()
         self.db.dispose()
 
 
-def open_kit(settings: Settings, *, empties_index: bool = False) -> Kit:
-    """A kit by the settings, with an index as it stands or emptied for the embedder set now.
+def open_kit(settings: Settings, *, checks_index: bool = True) -> Kit:
+    """A kit by the settings. `checks_index` opens the live index: without it, whoever needs it opens it.
 
     Raises: BadSettings for an index of another embedder, StoreBusy for an embedded one out of reach.
     """
-    embedder = open_embedder(_embed_config(settings.embed))
-    index = _index(settings, embedder)
-    if empties_index:
-        index.rebuild()
-    else:
-        _open(index, settings)
-    policies, database = policies_of(settings, space=embedder.name), Database(settings.database_url)
+    database = Database(settings.database_url)
+    generations = Generations(settings, database)
+    if checks_index:
+        _open(generations, settings)
+    policies = policies_of(settings, space=generations.default.name)
     return Kit(
         settings=settings,
         policies=policies,
         db=database,
-        index=index,
+        generations=generations,
         hot=HotCache(settings.hot_url),
         model=_model(settings, policies, database),
-        embedder=embedder,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
     )
@@ -119,27 +138,15 @@ _process = _Process()
 os.register_at_fork(after_in_child=_process.after_fork)
 
 
-def _index(settings: Settings, embedder: Embedder) -> Index:
-    if settings.index == "embedded":
-        return EmbeddedIndex(settings.home / "index", space=embedder.name)
-    # Its client takes seconds and 64 MiB: for those who use it.
-    from stores.weaviate import Endpoint, WeaviateIndex  # noqa: PLC0415
-
-    server = settings.weaviate
-    key = None if server.api_key is None else server.api_key.get_secret_value()
-    return WeaviateIndex(
-        Endpoint(server.url, server.grpc, key),
-        space=embedder.name,
-        alias=server.alias,
-        replicas=server.replicas,
-        call_seconds=server.timeout_seconds,
-    )
-
-
-def _open(index: Index, settings: Settings) -> None:
+def _open(generations: Generations, settings: Settings) -> None:
     """Opens the index. A server that is away keeps nobody from starting: recall answers with less, writes wait."""
     try:
-        index.open()
+        generations.plan()
+    except StoreBusy as exc:
+        logger.warning("database out of reach code=%s", exc.code)
+        return
+    try:
+        generations.live().index.open()
     except StoreBusy as exc:
         if settings.index == "embedded":
             raise
@@ -174,16 +181,3 @@ def model_config(llm: LlmSettings) -> ModelConfig | None:
 
 
 _STAGES: dict[Stage, Literal["small", "large"]] = {"digest": "small", "repair": "large"}
-
-
-def _embed_config(embed: EmbedSettings) -> EmbedConfig | None:
-    if embed.is_offline:
-        return None
-    return EmbedConfig(
-        model=embed.model,
-        base_url=embed.base_url,
-        api_key=None if embed.api_key is None else embed.api_key.get_secret_value(),
-        dimensions=embed.dimensions,
-        batch=embed.batch_size,
-        timeout_seconds=embed.timeout_seconds,
-    )

@@ -68,6 +68,12 @@ def policies_of(settings: Settings, *, space: str | None = None) -> Policies:
     )
 
 
+def rank_of(settings: Settings, rank: RankPolicy, space: str) -> RankPolicy:
+    """The same ranking for vectors of another embedder."""
+    floor = _rank(settings.recall, space)
+    return replace(rank, sure_cosine=floor.sure_cosine, min_cosine=floor.min_cosine)
+
+
 def _rank(recall: RecallSettings, space: str | None) -> RankPolicy:
     preset = RankPolicy.preset(recall.preset)
     sure, least = (preset.sure_cosine, preset.min_cosine) if space is None else floors(space)

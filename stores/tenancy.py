@@ -6,35 +6,32 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import and_, bindparam, select
 from sqlmodel import Session, col
 
-from afterturn.credentials import (
-    bearer_hash,
-    bearer_matches,
-    generate_credential,
-    parse_bearer,
-    parse_credential,
-    seal_key,
-)
+from afterturn.credentials import parse_bearer, parse_credential
 from afterturn.errors import BadCredential
 from afterturn.ids import uuid7
 from schemas.envelopes import enclose, keyed_hash
-from schemas.errors import BadInput, Forbidden, NotFound
+from schemas.errors import BadInput, Forbidden
 from schemas.tables import Key, Tenant, User
+from stores import keys
+from stores.keys import Secret
 from stores.rows import among
 from stores.sql import insert_once
 
-RIGHTS = frozenset({"publish", "recall", "staff", "review", "erase", "admin"})
-
 HASH_KEY_BYTES = 32
+RIGHTS, create_key, revoke = keys.RIGHTS, keys.create, keys.revoke
 
-_KEY = select(*(col(Key.tenant_id), col(Key.agent_id), col(Key.rights), col(Key.seal_key), col(Tenant.hash_key))).where(
-    col(Tenant.id) == col(Key.tenant_id)
-)
+_WHY = {
+    "bad_key": "the key is not valid",
+    "key_revoked": "the key was revoked",
+    "key_expired": "the key has expired",
+    "key_rotated": "the key has a newer secret, and this one's grace is over",
+}
 _KNOWN_USER = (col(User.id), col(User.user_hash), col(User.root_id), col(User.generation), col(User.erased_at))
 _GENERATIONS = select(col(User.id), col(User.generation)).where(col(User.id).in_(bindparam("ids", expanding=True)))
 
@@ -58,6 +55,7 @@ class KeyInfo:
     agent_id: str | None
     rights: frozenset[str]
     hash_key: bytes = field(repr=False)
+    last_used_at: datetime | None = field(default=None, repr=False, compare=False)
 
     def require(self, right: str) -> None:
         """Raises: Forbidden when the key lacks the right."""
@@ -94,73 +92,45 @@ def find_tenant(session: Session, name: str) -> Tenant | None:
     return session.scalars(select(Tenant).where(col(Tenant.name) == name)).one_or_none()
 
 
-def create_key(
-    session: Session, tenant: Tenant, rights: Iterable[str], agent_id: str | None = None, *, now: datetime | None = None
-) -> tuple[Key, str]:
-    """A new key and its credential, which exists nowhere else: show it once. Raises: BadInput for an unknown right."""
-    wanted = frozenset(rights)
-    if not wanted or wanted - RIGHTS:
-        raise BadInput("rights", f"one or more of {', '.join(sorted(RIGHTS))}")
-    credential = generate_credential()
-    key = Key(
-        id=credential.key_id,
-        tenant_id=tenant.id,
-        agent_id=agent_id,
-        rights=sorted(wanted),
-        bearer_hash=bearer_hash(credential.secret),
-        seal_key=seal_key(credential.secret),
-        created_at=now or datetime.now(UTC),
-    )
-    session.add(key)
-    session.flush()
-    return key, credential.text()
-
-
-def key_of_bearer(session: Session, bearer: str) -> KeyInfo:
+def key_of_bearer(session: Session, bearer: str, *, now: datetime | None = None) -> KeyInfo:
     """Whom a bearer token stands for; `Bearer at_...` and the bare credential both do.
 
-    Raises: Forbidden, in the same words for a malformed, unknown, wrong and revoked one.
+    Raises: Forbidden, in the same words for a malformed, unknown and wrong one. Who holds a secret that was good once
+    is told what ended it (key_revoked, key_expired, key_rotated).
     """
     try:
         credential = parse_credential(bearer) if bearer.startswith("at_") else parse_bearer(bearer)
     except BadCredential as exc:
         raise _refused() from exc
     key = session.get(Key, credential.key_id)
-    if key is None or not bearer_matches(credential.secret, key.bearer_hash) or key.revoked_at is not None:
+    secret = None if key is None else keys.presented(key, credential.secret)
+    if key is None or secret is None:
         raise _refused()
+    if (end := secret.end(now or datetime.now(UTC))) is not None:
+        raise _refused(end)
     return _info(session, key)
 
 
-def key_info(session: Session, key_id: str) -> KeyInfo:
-    """Whom a key stands for, by its id alone: for a batch that has opened under it. Raises: Forbidden."""
-    return sealed_by(session, key_id)[1]
+def key_info(session: Session, key_id: str, *, at: datetime | None = None) -> KeyInfo:
+    """Whom a key stands for, by its id alone: for what has opened under it, and arrived at `at`.
 
-
-def sealed_by(session: Session, key_id: str) -> tuple[bytes, KeyInfo]:
-    """The key (32 bytes) that opens batches of this credential, and whom it stands for.
-
-    Raises: Forbidden when unknown or revoked.
+    Raises: Forbidden when it is unknown, revoked since, or had expired by then.
     """
-    living = (col(Key.id) == key_id, col(Key.revoked_at).is_(None))
-    found = session.connection().execute(_KEY.where(*living)).one_or_none()
-    if found is None:
-        raise _refused()
-    own: bytes = found.seal_key
-    rights = frozenset(cast("list[str]", found.rights))
-    return own, KeyInfo(
-        tenant_id=found.tenant_id, key_id=key_id, agent_id=found.agent_id, rights=rights, hash_key=found.hash_key
-    )
-
-
-def revoke(session: Session, key_id: str, *, now: datetime | None = None) -> None:
-    """Ends a key for good. Repeat: keeps the first time. Raises: NotFound."""
     key = session.get(Key, key_id)
     if key is None:
-        msg = f"no key {key_id}"
-        raise NotFound(msg)
-    if key.revoked_at is None:
-        key.revoked_at = now or datetime.now(UTC)
-        session.flush()
+        raise _refused()
+    if (end := keys.secrets_of(key)[0].end(at or datetime.now(UTC))) is not None:
+        raise _refused(end)
+    return _info(session, key)
+
+
+def sealers(session: Session, key_id: str) -> list[tuple[Secret, KeyInfo]]:
+    """What may have sealed a batch in this key's name, the newest secret first, ended ones as well; none if unknown."""
+    key = session.get(Key, key_id)
+    if key is None:
+        return []
+    info = _info(session, key)
+    return [(secret, info) for secret in keys.secrets_of(key)]
 
 
 def hash_of(tenant: Tenant | KeyInfo, *parts: str) -> str:
@@ -242,8 +212,9 @@ def _info(session: Session, key: Key) -> KeyInfo:
         agent_id=key.agent_id,
         rights=frozenset(key.rights),
         hash_key=session.get_one(Tenant, key.tenant_id).hash_key,
+        last_used_at=key.last_used_at,
     )
 
 
-def _refused() -> Forbidden:
-    return Forbidden("the key is not valid", code="bad_key")
+def _refused(code: str = "bad_key") -> Forbidden:
+    return Forbidden(_WHY[code], code=code)

@@ -24,11 +24,10 @@ from sqlmodel import Session
 from afterturn.batches import decode_batch
 from afterturn.errors import BadBatch as NoBatch
 from afterturn.errors import BadSeal
-from afterturn.sealing import Opened, open_sealed
 from schemas.delivery import EventState
 from schemas.envelopes import disclose_json, enclose, enclose_json
 from schemas.errors import BadBatch, Forbidden, Permanent, ServiceError, StoreBusy, Transient
-from stores import clock, dead, ledger, metrics, sessions, tenancy
+from stores import clock, dead, keys, ledger, metrics, sessions, tenancy
 from stores.ledger import Entry, Known, Tally
 from stores.sql import after_commit, database_now
 from stores.tenancy import KeyInfo, KnownUser
@@ -38,7 +37,8 @@ from tasks.arrivals import Judged, Kept, Refusal, TimePolicy, Unread, as_dead, j
 from tasks.base import MemoryTask, frames, hint, memory_task
 from tasks.intake import Stores, process
 from tasks.keeping import Keeping, first_state
-from tasks.receipts import Answer, Receipt, Sender, nobody, of_batch, of_events, sender_of, tally
+from tasks.receipts import Answer, Receipt, nobody, of_batch, of_events, tally
+from tasks.unsealing import unseal
 
 logger = logging.getLogger(__name__)
 
@@ -81,33 +81,46 @@ def ingest_events(
     return receipts
 
 
-def ingest_batch(kit: Stores, blob: str, *, redelivered: bool = False, answer: Answer = nobody) -> list[Receipt]:
+def ingest_batch(
+    kit: Stores,
+    blob: str,
+    *,
+    redelivered: bool = False,
+    answer: Answer = nobody,
+    arrived_at: datetime | None = None,
+) -> list[Receipt]:
     """Opens a sealed batch and keeps its events; `redelivered`: a worker had it before and did not say how it ended.
 
-    `answer` is told what became of it, after the commit, whenever the seal says who sent it.
-    Raises: BadBatch when it does not open (kept as a dead letter), Forbidden, StoreBusy.
+    `answer` is told what became of it, after the commit, whenever the seal says who sent it. `arrived_at` is when a
+    batch came that was kept since: whether its key was good is asked of that time, unless it was revoked.
+    Raises: BadBatch when it does not open or its key has ended (kept as a dead letter), Forbidden, StoreBusy.
     """
     name = hashlib.sha256(blob.encode("utf-8", "replace")).hexdigest()[:32]
     if redelivered and _attempts(kit, name, None) > MAX_BEGUN:
         _bury_batch(kit, name, blob, "lost_workers")
         with suppress(BadSeal):
-            _, sender, _ = _unseal(kit, blob)
+            sender = unseal(kit.db, blob).sender
             answer(sender, of_batch(sender, "dead", "lost_workers"))
         return []
     try:
-        opened, sender, key = _unseal(kit, blob)
+        unsealed = unseal(kit.db, blob)
     except BadSeal as exc:
         return _unread(kit, name, blob, exc.code)
+    opened, sender, now = unsealed.opened, unsealed.sender, arrived_at or kit.clock()
     try:
         batch = decode_batch(opened.payload)
     except NoBatch as exc:
+        code = unsealed.end(None, now) or exc.code
         # A newer producer's batch counts as stored: it is kept whole and read after the upgrade.
-        told = of_batch(sender, "stored" if exc.code in _NEWER else "dead", exc.code)
-        return _unread(kit, name, blob, exc.code, lambda: answer(sender, told))
+        told = of_batch(sender, "stored" if code in _NEWER else "dead", code)
+        return _unread(kit, name, blob, code, lambda: answer(sender, told))
+    if (end := unsealed.end(batch, now)) is not None:
+        told = of_batch(sender, "dead", end)
+        return _unread(kit, name, blob, end, lambda: answer(sender, told))
     info = BatchInfo(producer=str(opened.producer), clock_offset_ms=batch.clock_offset_ms)
     try:
         take = partial(_again, name=name) if redelivered else _together
-        receipts = take(kit, key, batch.events, info)
+        receipts = take(kit, unsealed.key, batch.events, info)
     except Forbidden as exc:
         answer(sender, of_batch(sender, "rejected", exc.code))
         raise
@@ -124,19 +137,6 @@ def _unread(kit: Stores, name: str, blob: str, code: str, after: Callable[[], ob
     _bury_batch(kit, name, blob, code)
     after()
     raise BadBatch(code=code)
-
-
-def _unseal(kit: Stores, blob: str) -> tuple[Opened, Sender, KeyInfo]:
-    """What the blob holds, who sealed it, and what that key may do. Raises: BadSeal, also for a revoked key."""
-    found: list[tuple[bytes, KeyInfo]] = []
-
-    def seal_key(key_id: str) -> bytes | None:
-        with suppress(Forbidden), kit.db.read() as session:
-            found.append(tenancy.sealed_by(session, key_id))
-        return found[0][0] if found else None
-
-    opened = open_sealed(blob, seal_key)
-    return opened, sender_of(opened, found[0][0]), found[0][1]
 
 
 def _together(kit: Stores, key: KeyInfo, events: Sequence[object], info: BatchInfo) -> list[Receipt]:
@@ -244,6 +244,9 @@ def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], 
         ledger.count(session, key.tenant_id, received_at, {batch.producer: tally(receipts)})
     if keeping.has_ended_session:
         after_commit(session, partial(hint, SWEEP))
+    # Last of all rows, so that nobody who waits for it holds what another needs.
+    if keys.is_use_new(key.last_used_at, received_at):
+        keys.note_use(session, key.key_id, received_at)
     return receipts
 
 

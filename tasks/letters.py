@@ -111,5 +111,5 @@ def _reopen(kit: Stores, letter: DeadLetter) -> None:
     """The batch event by event, as one that has cost a worker is taken."""
     if letter.payload is None:
         raise BadBatch(code="payload_gone")
-    ingest_batch(kit, disclose(letter.payload), redelivered=True)
+    ingest_batch(kit, disclose(letter.payload), redelivered=True, arrived_at=letter.first_at)
     kit.db.write(lambda session: dead.resolve(session, letter.id))

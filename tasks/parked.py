@@ -60,7 +60,7 @@ def _read(kit: Stores, letter: DeadLetter) -> bool:
     if letter.tenant_id is not None:
         return kit.db.write(lambda session: _event(session, kit, letter))
     try:
-        receipts = ingest_batch(kit, disclose(letter.payload))
+        receipts = ingest_batch(kit, disclose(letter.payload), arrived_at=letter.first_at)
     except BadBatch:
         receipts = []  # it is a dead letter of its own now
     else:
@@ -76,7 +76,7 @@ def take_again(session: Session, kit: Stores, letter: DeadLetter, *, counted: st
     Raises: Forbidden when its key was revoked: an operator decides.
     """
     held = cast("dict[str, Any]", disclose_json(letter.payload or b""))
-    key = tenancy.key_info(session, str(held["key_id"]))
+    key = tenancy.key_info(session, str(held["key_id"]), at=letter.first_at)
     judged = judge(held["event"], key, parks=True)
     if isinstance(judged, Unread) or judged.event_id is None or not dead.resolve(session, letter.id):
         return None

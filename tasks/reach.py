@@ -33,7 +33,9 @@ def within_reach(
         # A side that leads no further has shown all that its end has to do with.
         if not all(side.frontier for side in sides) or len(world.triples) >= MAX_TRIPLES:
             break
-        min(sides, key=lambda side: len(side.frontier)).step(world)
+        _narrower(sides).step(world)
+    if len(world.triples) < MAX_TRIPLES:
+        world.whole(_narrower(sides).frontier)  # Where the two meet, what was found from each may bear another name.
     return list(world.triples.values())
 
 
@@ -86,6 +88,12 @@ class _Side:
         self.frontier = {one for one in beyond if not one.is_value}
 
 
+def _narrower(sides: list[_Side]) -> _Side:
+    return min(sides, key=lambda side: len(side.frontier))
+
+
 def _written(one: Entity) -> set[Entity]:
-    """How a document may write an order or ticket: by its bare number."""
+    """How else a document may write an order or ticket: by its bare number; and what a bare number may be."""
+    if one.kind == "id":
+        return {Entity("order", one.id), Entity("ticket", one.id)}
     return {Entity("id", one.id)} if one.kind in {"order", "ticket"} else set()

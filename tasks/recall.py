@@ -11,10 +11,10 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from afterturn.wire import Lag, Pack, RecallRequest
@@ -30,6 +30,7 @@ from schemas.indexing import Hit, IndexQuery, Vector
 from stores import index_states, metrics
 from stores import recall as rows
 from stores.breaker import Breaker
+from stores.generations import LASTING_SECONDS, Opened
 from stores.held import held_back
 from stores.kit import Kit
 from stores.tenancy import KeyInfo
@@ -74,6 +75,13 @@ class Guards:
         """Lets the threads end; hung ones are not waited for. Repeat: harmless."""
         self.sql_threads.shutdown(wait=False, cancel_futures=True)
         self.embed_threads.shutdown(wait=False, cancel_futures=True)
+
+
+class _Embedded(NamedTuple):
+    """The question's vector, and the generation whose embedder made it: no other index is asked with it."""
+
+    live: Opened
+    vector: Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +145,7 @@ def _check(key: KeyInfo, request: RecallRequest) -> None:
 
 async def _base(ask: _Ask) -> Known | None:
     try:
-        work = _in_thread(ask.guards.sql_threads, partial(known, ask.kit, ask.key, ask.request))
+        work = _in_thread(ask.guards.sql_threads, partial(_known, ask))
         found = await asyncio.wait_for(work, ask.left(keep=ask.reserve / 2))
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without database error=%s", type(exc).__name__)
@@ -148,32 +156,43 @@ async def _base(ask: _Ask) -> Known | None:
     return found
 
 
-async def _embed(ask: _Ask) -> Vector | None:
+def _known(ask: _Ask) -> Known | None:
+    found = known(ask.kit, ask.key, ask.request)
+    ask.kit.generations.plan()
+    return found
+
+
+async def _embed(ask: _Ask) -> _Embedded | None:
     """The question's vector; None when the embedder is down. The caller bounds the wait."""
     breaker = ask.guards.embedder
     if not breaker.allows():
         ask.miss("embedder")
         return None
     try:
-        vectors = await _in_thread(ask.guards.embed_threads, partial(_embedded, ask))
+        return await _in_thread(ask.guards.embed_threads, partial(_embedded, ask))
     except ServiceError as exc:
         logger.warning("recall without vector code=%s", exc.code)
         ask.miss("embedder")
         return None
-    return vectors[0]
 
 
-def _embedded(ask: _Ask) -> Sequence[Vector]:
+def _embedded(ask: _Ask) -> _Embedded:
     # Judged here and not where it is waited for: that one caller had little time says nothing of the embedder.
     with ask.guards.embedder.call(), metrics.RECALL_STAGE.labels("embed").time():
-        return ask.kit.embedder.embed([ask.request.query])
+        live = ask.kit.generations.live(seconds=LASTING_SECONDS)
+        (vector,) = live.embedder.embed([ask.request.query])
+        return _Embedded(live, vector)
 
 
-async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[Vector | None]) -> Pack:
+async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[_Embedded | None]) -> Pack:
     question = _question(ask, base)
-    hits = await _search(ask, base.sight, question, await _vector(ask, embedding))
+    embedded = await _vector(ask, embedding)
+    live = embedded.live if embedded is not None else _live(ask)
+    if live is not None:
+        question = replace(question, policy=ask.kit.rank(live.space))
+    hits = await _search(ask, base.sight, question, live, None if embedded is None else embedded.vector)
     try:
-        finish = partial(_finish, ask, base, question, hits)
+        finish = partial(_finish, ask, base, question, live, hits)
         with metrics.RECALL_STAGE.labels("pack").time():
             return await asyncio.wait_for(_in_thread(ask.guards.sql_threads, finish), ask.left())
     except (TimeoutError, ServiceError) as exc:
@@ -198,7 +217,16 @@ def _question(ask: _Ask, base: Known) -> Question:
     )
 
 
-async def _vector(ask: _Ask, embedding: asyncio.Task[Vector | None]) -> Vector | None:
+def _live(ask: _Ask) -> Opened | None:
+    """The live generation, for words alone; None when these settings cannot open it."""
+    try:
+        return ask.kit.generations.live(seconds=LASTING_SECONDS)
+    except ServiceError as exc:
+        logger.warning("recall without index error=%s", type(exc).__name__)
+        return None
+
+
+async def _vector(ask: _Ask, embedding: asyncio.Task[_Embedded | None]) -> _Embedded | None:
     done, _ = await asyncio.wait({embedding}, timeout=ask.left(keep=ask.reserve) * EMBED_SHARE)
     if done:
         return embedding.result()
@@ -206,9 +234,9 @@ async def _vector(ask: _Ask, embedding: asyncio.Task[Vector | None]) -> Vector |
     return None
 
 
-async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | None) -> list[Hit]:
+async def _search(ask: _Ask, sight: Sight, question: Question, live: Opened | None, vector: Vector | None) -> list[Hit]:
     left, breaker = ask.left(keep=ask.reserve), ask.guards.index
-    if left <= 0 or not breaker.allows():
+    if left <= 0 or live is None or not breaker.allows():
         ask.miss("index")
         return []
     query = IndexQuery(
@@ -231,7 +259,7 @@ async def _search(ask: _Ask, sight: Sight, question: Question, vector: Vector | 
     try:
         # The adapter keeps its own time-out; the outer one is for an adapter that does not.
         with metrics.RECALL_STAGE.labels("search").time():
-            hits = await asyncio.wait_for(ask.kit.index.search(query, timeout_seconds=left), left + 0.005)
+            hits = await asyncio.wait_for(live.index.search(query, timeout_seconds=left), left + 0.005)
     except (TimeoutError, ServiceError) as exc:
         logger.warning("recall without index error=%s", type(exc).__name__)
         if left >= FAIR_SECONDS:
@@ -247,7 +275,7 @@ def _threads(sight: Sight) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*sight.shared_threads, *(one for one in own if one is not None)]))
 
 
-def _finish(ask: _Ask, base: Known, question: Question, hits: Sequence[Hit]) -> Pack:
+def _finish(ask: _Ask, base: Known, question: Question, live: Opened | None, hits: Sequence[Hit]) -> Pack:
     """Reads back what was found and packs it; runs in a thread."""
     sight = base.sight
     by_kind: dict[str, list[UUID]] = {}
@@ -256,7 +284,7 @@ def _finish(ask: _Ask, base: Known, question: Question, hits: Sequence[Hit]) -> 
     here = {record.id for record in base.facts}
     with ask.kit.db.read() as session:
         # An index that has just failed to answer is not asked once more, within what is left of the deadline.
-        if "index" not in ask.missing and index_states.is_lost(session, ask.kit.index, sight.tenant_id):
+        if live is not None and "index" not in ask.missing and index_states.is_lost(session, live, sight.tenant_id):
             ask.miss("index")
         more = rows.facts(session, sight, [one for one in by_kind.get("fact", []) if one not in here])
         told = rows.episodes(session, sight, by_kind.get("episode", []))

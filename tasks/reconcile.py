@@ -9,18 +9,15 @@ kept. Everything else has its turn once in `reconcile_hours`.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
-from typing import Any
 from uuid import UUID
 
 from sqlmodel import Session
 
 from schemas.tables import IndexState
 from stores import index_states, reconciling
+from stores.index import Index
 from stores.kit import Kit, process_kit
 from stores.projection import project_all
 from stores.reconciling import Record
@@ -28,48 +25,14 @@ from tasks import chain
 from tasks.app import RECONCILE
 from tasks.base import MemoryTask, memory_task
 from tasks.chain import Link, Step
+from tasks.reembed import reembed
+from tasks.walk import Walk, differing_in, look_back, next_page
 
 logger = logging.getLogger(__name__)
 
 #: Records of one link, and of one write transaction: about 10 ms on SQLite.
 BATCH = 500
 TENANTS_PER_LOOK = 200
-OWNERS_PER_PAGE = 50
-
-
-@dataclass(slots=True)
-class _Walk:
-    """Where the comparison of one tenant stands: first from SQL to the index, owner by owner, then the other way.
-
-    `everything`: all of SQL's records are owed, whatever the index holds. `owner` is the one under way, `record` the
-    last record seen.
-    """
-
-    everything: bool = False
-    is_back: bool = False
-    owner: UUID | None = None
-    record: UUID | None = None
-    drift: Counter[str] = field(default_factory=Counter[str])
-
-    @classmethod
-    def of(cls, kept: dict[str, Any]) -> _Walk:
-        owner, record = kept.get("owner"), kept.get("record")
-        return cls(
-            everything=bool(kept.get("all")),
-            is_back=bool(kept.get("back")),
-            owner=None if owner is None else UUID(owner),
-            record=None if record is None else UUID(record),
-            drift=Counter(kept.get("drift", {})),
-        )
-
-    def kept(self) -> dict[str, Any]:
-        return {
-            "all": self.everything,
-            "back": self.is_back,
-            "owner": None if self.owner is None else str(self.owner),
-            "record": None if self.record is None else str(self.record),
-            "drift": dict(self.drift),
-        }
 
 
 def reconcile(kit: Kit, *, every_seconds: float | None = None) -> int | None:
@@ -92,11 +55,12 @@ def reindex(kit: Kit) -> int:
     last: UUID | None = None
     total = 0
     while tenants := _tenants_after(kit, last):
+        live = kit.live()
         for tenant_id in tenants:
-            identity = kit.index.identity(tenant_id)
+            identity = live.index.identity(tenant_id)
             kit.db.write(
-                lambda session, one=tenant_id, identity=identity: index_states.lose(
-                    session, one, identity, everything=True
+                lambda session, one=tenant_id, identity=identity, number=live.number: index_states.lose(
+                    session, one, identity, generation=number, everything=True
                 )
             )
         last, total = tenants[-1], total + len(tenants)
@@ -111,13 +75,18 @@ def _tenants_after(kit: Kit, last: UUID | None) -> Sequence[UUID]:
 def _look(kit: Kit) -> None:
     """Has everything of a tenant compared at once whose index is not the one that SQL believed it to be."""
     place: UUID | None = None
+    live = kit.live()
     while True:
         with kit.db.read() as session:
-            gone, place = index_states.gone(session, kit.index, after=place, limit=TENANTS_PER_LOOK)
+            gone, place = index_states.gone(session, live, after=place, limit=TENANTS_PER_LOOK)
         for tenant_id in gone:
             logger.error("index lost tenant_id=%s", tenant_id)
-            identity = kit.index.identity(tenant_id)
-            kit.db.write(lambda session, one=tenant_id, now=identity: index_states.lose(session, one, now))
+            identity = live.index.identity(tenant_id)
+            kit.db.write(
+                lambda session, one=tenant_id, now=identity: index_states.lose(
+                    session, one, now, generation=live.number
+                )
+            )
         if place is None:
             return
 
@@ -137,18 +106,19 @@ def _link(kit: Kit, step: Step, every_seconds: float) -> Link:
     if state is None:
         kit.db.write(step.hold)
         return Link(0, None)
-    walk = _Walk.of(state.walk)
+    walk, live = Walk.of(state.walk), kit.live().index
     if walk.is_back:
-        owed, alien = _back(kit, state.tenant_id, walk)
+        owed, alien = look_back(kit, live, state.tenant_id, walk, BATCH)
     else:
-        owed, alien = _forth(kit, state.tenant_id, walk, is_lost=not state.is_whole), []
+        owed, alien = _forth(kit, live, state.tenant_id, walk, is_lost=not state.is_whole), []
     if alien:
-        kit.index.delete(state.tenant_id, alien)
+        for index in kit.generations.indexes():
+            index.delete(state.tenant_id, alien)
     kit.db.write(partial(_keep, step=step, state=state, walk=walk, owed=owed))
     return Link(len(owed) + len(alien), "goes on")
 
 
-def _keep(session: Session, *, step: Step, state: IndexState, walk: _Walk, owed: Sequence[Record]) -> None:
+def _keep(session: Session, *, step: Step, state: IndexState, walk: Walk, owed: Sequence[Record]) -> None:
     step.hold(session)
     if owed:
         reconciling.owe(session, state.tenant_id, owed)
@@ -159,51 +129,19 @@ def _keep(session: Session, *, step: Step, state: IndexState, walk: _Walk, owed:
         index_states.keep_place(session, state, walk.kept())
 
 
-def _forth(kit: Kit, tenant_id: UUID, walk: _Walk, *, is_lost: bool) -> list[Record]:
+def _forth(kit: Kit, live: Index, tenant_id: UUID, walk: Walk, *, is_lost: bool) -> list[Record]:
     """One page from SQL to the index: what is missing there, older, or without its vector. Moves the walk on."""
     with kit.db.read() as session:
-        records = _page(session, tenant_id, walk)
+        records = next_page(session, tenant_id, walk, BATCH)
         waiting = reconciling.owed(session, [record.id for record in records])
     open_ones = [record for record in records if record.id not in waiting]
     if walk.everything:
         return open_ones
-    differing = _differing(kit, tenant_id, open_ones)
+    differing = differing_in(live, tenant_id, open_ones)
     if not is_lost:
         differing = _without_hidden(kit, differing)
     walk.drift.update(kind for kind, _ in differing)
     return [record for _, record in differing]
-
-
-def _page(session: Session, tenant_id: UUID, walk: _Walk) -> list[Record]:
-    """The next records of one owner after another, BATCH at most; the walk then stands behind them."""
-    records: list[Record] = []
-    if walk.owner is not None and walk.record is not None:
-        records = reconciling.records_after(session, tenant_id, walk.owner, walk.record, BATCH)
-    owners = reconciling.owners_after(session, tenant_id, walk.owner, OWNERS_PER_PAGE) if len(records) < BATCH else []
-    for owner in owners:
-        records += reconciling.records_after(session, tenant_id, owner, None, BATCH - len(records))
-        walk.owner = owner
-        if len(records) == BATCH:
-            break
-    # An owner whose records did not all fit is gone on with.
-    walk.record = records[-1].id if len(records) == BATCH else None
-    if not owners and walk.record is None:
-        walk.is_back, walk.owner = True, tenant_id
-    return records
-
-
-def _differing(kit: Kit, tenant_id: UUID, records: Sequence[Record]) -> list[tuple[str, Record]]:
-    """The records that the index does not hold as SQL has them, each with how."""
-    differing: list[tuple[str, Record]] = []
-    held = kit.index.held(tenant_id, [record.id for record in records])
-    for record in records:
-        if record.id not in held:
-            differing.append(("missing", record))
-        elif held[record.id][0] != record.row_version:
-            differing.append(("version", record))
-        elif not held[record.id][1]:
-            differing.append(("vector", record))
-    return differing
 
 
 def _without_hidden(kit: Kit, differing: Sequence[tuple[str, Record]]) -> list[tuple[str, Record]]:
@@ -216,20 +154,9 @@ def _without_hidden(kit: Kit, differing: Sequence[tuple[str, Record]]) -> list[t
     return [(kind, record) for kind, record in differing if kind != "missing" or record.id in belongs]
 
 
-def _back(kit: Kit, tenant_id: UUID, walk: _Walk) -> tuple[list[Record], list[UUID]]:
-    """One page from the index to SQL: what should not be there. Moves the walk on; its owner is None at the end."""
-    ids = [entry[0] for entry in islice(kit.index.ids(tenant_id, after=walk.record), BATCH)]
-    with kit.db.read() as session:
-        shown = reconciling.shown(session, ids)
-        hidden = [one for one in ids if one not in shown]
-        hidden = sorted(set(hidden) - reconciling.owed(session, hidden))
-        known = reconciling.owners_of(session, hidden)
-    walk.drift["extra"] += len(hidden)
-    walk.owner, walk.record = (tenant_id, ids[-1]) if len(ids) == BATCH else (None, None)
-    return list(known.values()), [one for one in hidden if one not in known]
-
-
 @memory_task(RECONCILE)
 def reconcile_task(task: MemoryTask) -> None:
-    """The beat's look at the index, and the walk when one is due."""
-    reconcile(process_kit())
+    """The beat's look at the index, the walk when one is due, and what a new generation still lacks."""
+    kit = process_kit()
+    reconcile(kit)
+    reembed(kit)

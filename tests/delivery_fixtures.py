@@ -67,9 +67,9 @@ def new_world(home: Path, database_url: str | None = None, **settings: Any) -> W
     given: dict[str, Any] = {"home": home, **settings}
     if database_url is not None:
         given["database_url"] = database_url
-    settings = load_settings(**given)
-    bring_up(settings)
-    kit = open_intake(settings)
+    loaded = load_settings(**given)
+    bring_up(loaded)
+    kit = open_intake(loaded)
     key, staff, credential = kit.db.write(_people)
     return World(kit, key, staff, credential)
 

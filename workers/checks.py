@@ -260,7 +260,7 @@ def _index(settings: Settings) -> Check:
         if sql.current_revision(settings) != sql.head_revision():
             return ok("index", tr("可打开", "opens"))
         with kit.db.read() as session:
-            lost = index_states.lost(session, kit.index, limit=1000)
+            lost = index_states.lost(session, kit.live(), limit=1000)
     finally:
         kit.close()
     if not lost:
@@ -275,7 +275,17 @@ def _embedder(settings: Settings) -> Check:
 
     kit = open_kit(settings)
     try:
-        vector = kit.embedder.embed(["afterturn"])[0]
-        return ok("embedder", f"{kit.embedder.name}, {len(vector)}")
+        live = kit.live()
+        vector = live.embedder.embed(["afterturn"])[0]
+        wanted, plan = kit.generations.default, kit.generations.plan()
     finally:
         kit.close()
+    found = f"{live.space}, {len(vector)}"
+    if plan.next is not None:
+        return warn(
+            "embedder", tr(f"{found}；正在换用 {plan.next.space}", f"{found}; {plan.next.space} is to follow"), UP
+        )
+    if wanted.name != live.space:
+        told = tr(f"{found}；设置要求 {wanted.name}", f"{found}; the settings ask for {wanted.name}")
+        return warn("embedder", told, f"./afterturn reindex --model {wanted.model or 'offline'}")
+    return ok("embedder", found)

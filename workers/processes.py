@@ -94,6 +94,14 @@ def write_secret(path: Path, text: str) -> None:
         file.write(text + "\n")
 
 
+def replace_secret(path: Path, text: str) -> None:
+    """Puts a secret in the place of the one before, in one step."""
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    write_secret(fresh, text)
+    fresh.replace(path)
+
+
 def answers(host: str, port: int, path: str) -> bool:
     """An HTTP GET gives 200 within a second."""
     told = ask(host, port, path, timeout_seconds=1)

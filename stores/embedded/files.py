@@ -25,6 +25,9 @@ MAX_ATTEMPTS = 6
 # Open files of one thread; a connection is three file descriptors and up to 4 MB of pages.
 MAX_CONNECTIONS = 16
 
+DROPPED = "index_dropped"
+_LOCK = "making.lock"
+_SIDE = ("-wal", "-shm", "-journal")
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PASSING = _BUSY | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT}
 
@@ -67,8 +70,9 @@ class _Held(NamedTuple):
 class Files:
     """One SQLite file a tenant under a folder; a few connections a thread, opened anew after a fork."""
 
-    def __init__(self, folder: Path, *, space: str) -> None:
+    def __init__(self, folder: Path, *, space: str, may_make: Callable[[], bool] = lambda: True) -> None:
         self.folder = folder
+        self._may_make = may_make
         self._meta = {"layout": LAYOUT, "space": space}
         self._local = threading.local()
         self._lock = threading.Lock()
@@ -126,6 +130,24 @@ class Files:
         with _translated(tenant_id), closing(self._connect(self.path(tenant_id), check=False)) as connection:
             _in_transaction(connection, "BEGIN IMMEDIATE", restart)
 
+    def drop(self) -> None:
+        """Deletes every file with its journal, and the folder when nothing else is in it. Raises: StoreBusy."""
+        self.close()
+        if not self.folder.is_dir():
+            return
+        try:
+            with _alone(self.folder):
+                for tenant_id in self.tenants():
+                    for suffix in ("", *_SIDE):
+                        path = self.path(tenant_id)
+                        path.with_name(path.name + suffix).unlink(missing_ok=True)
+            (self.folder / _LOCK).unlink(missing_ok=True)
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
+        except OSError as exc:
+            msg = f"index folder: {type(exc).__name__}"
+            raise StoreBusy(msg) from exc
+
     def close(self) -> None:
         """Closes every connection this process opened."""
         with self._lock:
@@ -162,13 +184,16 @@ class Files:
         connection.close()
 
     def _connect(self, path: Path, *, check: bool = True) -> sqlite3.Connection:
-        make_folder(path.parent)
         if path.is_file():
             return self._open(path, check=check)
+        if not self._may_make():
+            msg = f"index {path.parent.name}: this generation is dropped"
+            raise StoreBusy(msg, code=DROPPED)
+        make_folder(path.parent)
         with _alone(path.parent):
             if not path.is_file():
                 # A journal that outlived its file would be played into the new one.
-                for suffix in ("-wal", "-shm", "-journal"):
+                for suffix in _SIDE:
                     path.with_name(path.name + suffix).unlink(missing_ok=True)
             return self._open(path, check=check)
 
@@ -223,7 +248,7 @@ def _file(path: Path) -> tuple[int, int] | None:
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
     """One process at a time makes files in the folder."""
-    with (folder / "making.lock").open("w") as lock:
+    with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

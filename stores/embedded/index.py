@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +30,15 @@ class EmbeddedIndex:
     """Keywords, vectors and filters of one installation under `folder`, one file a tenant.
 
     `space` is the embedder's name: files of another one are refused. The first vector fixes a file's dimensions.
+    `place` is a folder inside, for a generation beside the first one. `may_make`: whether a file that is not there may
+    be made; of a generation that is dropped none may come back.
     """
 
-    def __init__(self, folder: Path, *, space: str) -> None:
-        self._files = Files(folder, space=space)
+    def __init__(
+        self, folder: Path, *, space: str, place: str = "", may_make: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._place = place
+        self._files = Files(folder / place, space=space, may_make=may_make)
         self._cache = PartCache()
         self._pool: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
@@ -133,6 +138,18 @@ class EmbeddedIndex:
         """Empties every file for the embedder set now; every record is owed to the index again by the caller."""
         for tenant_id in self._files.tenants():
             self._files.empty(tenant_id, writing.clear)
+        self._cache.clear()
+
+    def place(self) -> str:
+        """The folder's name inside the index's own; "" for the first generation."""
+        return self._place
+
+    def take_name(self) -> None:
+        """Nothing: SQL alone says which one is live."""
+
+    def drop(self) -> None:
+        """Deletes every file, and the folder when nothing else is in it. Repeat: harmless."""
+        self._files.drop()
         self._cache.clear()
 
     def forget_cached(self) -> None:

@@ -25,15 +25,18 @@ logger = logging.getLogger(__name__)
 Collection = CollectionAsync[dict[str, Any], None]
 
 
-async def live(client: Client, alias: str, space: str) -> str:
-    """The collection that the alias names. Raises: StoreBusy when there is none, BadSettings for another's vectors."""
-    name = await target(client, alias)
+async def live(client: Client, alias: str, space: str, place: str = "") -> str:
+    """The collection at a place, or the one that the alias names where that is "".
+
+    Raises: StoreBusy when there is none, BadSettings for another embedder's vectors.
+    """
+    name = place or await target(client, alias)
     if name is None:
         raise StoreBusy(f"weaviate: no alias {alias}", code=GONE)
     with translated("listing collections"):
         found = (await client.collections.list_all(simple=True)).get(name)
     if found is None:
-        raise StoreBusy(f"weaviate: alias {alias} names no collection", code=GONE)
+        raise StoreBusy(f"weaviate: no collection {name}", code=GONE)
     layout, held = shape.described(found.description)
     if layout != shape.LAYOUT:
         msg = f"index {alias}: layout {layout}, this build needs {shape.LAYOUT}; rebuild the index"
@@ -54,14 +57,21 @@ async def target(client: Client, alias: str) -> str | None:
     return None if found is None else found.collection
 
 
-async def settle(client: Client, alias: str, space: str, *, replicas: int) -> str:
-    """The live collection, made with its alias where there was none. Several may do so at once: one of them wins."""
+async def settle(client: Client, alias: str, space: str, *, replicas: int, place: str = "") -> str:
+    """The collection, made where there was none: at its place, or with its alias where that is "".
+
+    Several may do so at once: one of them wins.
+    """
     try:
-        return await live(client, alias, space)
+        return await live(client, alias, space, place)
     except StoreBusy as exc:
         if exc.code != GONE:
             raise
-    name = await make(client, alias, space, replicas=replicas)
+    if place:
+        with suppress(Permanent):
+            await make(client, place, space, replicas=replicas)
+        return await live(client, alias, space, place)
+    name = await make(client, shape.physical_name(alias, space), space, replicas=replicas)
     if await target(client, alias) is None:
         with suppress(Permanent), translated("making the alias"):
             await client.alias.create(alias_name=alias, target_collection=name)
@@ -72,9 +82,8 @@ async def settle(client: Client, alias: str, space: str, *, replicas: int) -> st
     return await live(client, alias, space)
 
 
-async def make(client: Client, alias: str, space: str, *, replicas: int) -> str:
+async def make(client: Client, name: str, space: str, *, replicas: int) -> str:
     """A new, empty collection that no alias names yet."""
-    name = shape.physical_name(alias, space)
     with translated("making a collection"):
         await client.collections.create(**shape.collection(name, space, replicas=replicas))
     logger.info("weaviate collection made name=%s", name)

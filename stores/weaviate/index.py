@@ -35,15 +35,29 @@ OPEN_SECONDS = 10.0
 class WeaviateIndex:
     """The index of one installation, found by its alias. `space` is the embedder's name: others' vectors are refused.
 
-    `call_seconds` bounds every call but a search, which brings its own deadline.
+    `place` is the collection of a generation that is found without the alias. `may_make`: whether a collection that is
+    not there may be made; of a generation that is dropped none may come back. `call_seconds` bounds every call but a
+    search, which brings its own deadline. `connection` is one shared with other generations, closed by whoever made it.
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, space: str, alias: str = "Afterturn", replicas: int = 1, call_seconds: float = 15.0
+        self,
+        endpoint: Endpoint,
+        *,
+        space: str,
+        alias: str = "Afterturn",
+        place: str = "",
+        may_make: Callable[[], bool] = lambda: True,
+        replicas: int = 1,
+        call_seconds: float = 15.0,
+        connection: Connection | None = None,
     ) -> None:
-        self._connection = Connection(endpoint)
+        self._connection = connection or Connection(endpoint)
+        self._is_own = connection is None
         self._space = space
         self._alias = alias
+        self._place = place
+        self._may_make = may_make
         self._replicas = replicas
         self._seconds = call_seconds
         self._forget()
@@ -127,6 +141,22 @@ class WeaviateIndex:
         """Begins a new, empty generation for the embedder set now and drops all others."""
         self._run("rebuilding", self._rebuild)
 
+    def place(self) -> str:
+        """The name of the collection itself."""
+        return self._place or self._run("looking up the collection", self._named)
+
+    def take_name(self) -> None:
+        """Has the alias name this collection."""
+        self._run("switching the alias", self._take_name)
+
+    def drop(self) -> None:
+        """Deletes the collection with all that is in it. Repeat: harmless."""
+        self._run("dropping a collection", self._drop)
+
+    def drop_all(self) -> None:
+        """Deletes every generation and the alias: the installation is no more. Repeat: harmless."""
+        self._run("dropping every generation", self._drop_all)
+
     async def search(self, query: IndexQuery, *, timeout_seconds: float) -> list[Hit]:
         """Raw hits of all legs, unsorted between legs; every leg lists its best `limit` of the rows it may see.
 
@@ -137,8 +167,9 @@ class WeaviateIndex:
         )
 
     def close(self) -> None:
-        """Releases the client and its thread. Repeat: harmless."""
-        self._connection.close()
+        """Releases the client and its thread, unless they are shared. Repeat: harmless."""
+        if self._is_own:
+            self._connection.close()
         self._forget()
 
     def _run(self, doing: str, work: Callable[[Client], Awaitable[T]]) -> T:
@@ -186,7 +217,13 @@ class WeaviateIndex:
         return self._name or await self._settled_anew(client)
 
     async def _settled_anew(self, client: Client) -> str:
-        name = await generations.settle(client, self._alias, self._space, replicas=self._replicas)
+        if not await asyncio.to_thread(self._may_make):
+            # What is there may be used to its end; nothing is made in its place.
+            name = await generations.live(client, self._alias, self._space, self._place)
+        else:
+            name = await generations.settle(
+                client, self._alias, self._space, replicas=self._replicas, place=self._place
+            )
         if name != self._name:
             self._forget()
             self._name = name
@@ -194,7 +231,7 @@ class WeaviateIndex:
 
     async def _live(self, client: Client) -> str:
         if self._name is None:
-            self._name = await generations.live(client, self._alias, self._space)
+            self._name = await generations.live(client, self._alias, self._space, self._place)
         return self._name
 
     async def _upsert(self, client: Client, tenant_id: UUID, rows: Sequence[IndexRow]) -> None:
@@ -228,8 +265,33 @@ class WeaviateIndex:
                     raise
         return left
 
+    async def _named(self, client: Client) -> str:
+        # Not checked: one that this build can not read has a name, too.
+        return await generations.target(client, self._alias) or await self._settled_anew(client)
+
+    async def _take_name(self, client: Client) -> None:
+        name = await self._live(client)
+        if await generations.target(client, self._alias) != name:
+            await generations.switch(client, self._alias, name)
+
+    async def _drop(self, client: Client) -> None:
+        # By the alias only what is ours: another generation may have taken it.
+        name = self._place or await generations.live(client, self._alias, self._space)
+        await generations.drop(client, name)
+        self._forget()
+
+    async def _drop_all(self, client: Client) -> None:
+        for name in await generations.names(client, self._alias):
+            await generations.drop(client, name)
+        with translated("deleting the alias"):
+            await client.alias.delete(alias_name=self._alias)
+        self._forget()
+
     async def _rebuild(self, client: Client) -> None:
-        name = await generations.make(client, self._alias, self._space, replicas=self._replicas)
+        name = self._place or shape.physical_name(self._alias, self._space)
+        if self._place:
+            await generations.drop(client, name)
+        await generations.make(client, name, self._space, replicas=self._replicas)
         await generations.switch(client, self._alias, name)
         for other in await generations.names(client, self._alias):
             if other != name:

@@ -67,7 +67,12 @@ def described(description: str | None) -> tuple[str | None, str | None]:
 
 def physical_name(alias: str, space: str) -> str:
     """A new name for a generation of vectors of one embedder."""
-    return f"{alias}_{uuid4().hex[:8]}_{re.sub('[^A-Za-z0-9]+', '_', space)[:80]}"
+    return placed_name(alias, uuid4().hex[:8], space)
+
+
+def placed_name(alias: str, generation: str, space: str) -> str:
+    """The name of the collection of one generation."""
+    return f"{alias}_{generation}_{re.sub('[^A-Za-z0-9]+', '_', space)[:80]}"
 
 
 def tenant_name(tenant_id: UUID) -> str:

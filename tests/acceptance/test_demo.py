@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from services import wait_until
+from services import postgres_folder, wait_until
 from workers.demo.story import QUESTIONS
 
 SECONDS = 120
@@ -103,3 +104,23 @@ def test_a_demo_that_is_stopped_leaves_nothing(place: Path, how: signal.Signals)
 
     process.wait(60)
     wait_until(lambda: not list(place.glob("at-demo-*")), seconds=30)
+
+
+@pytest.mark.skipif(
+    shutil.which("weaviate") is None or postgres_folder() is None, reason="no Weaviate or no PostgreSQL to start"
+)
+@pytest.mark.timeout(2 * SECONDS)
+def test_a_file_is_answered_alike_on_production_stores(tmp_path: Path) -> None:
+    said = {"user": "u1", "session": "s1", "role": "user", "text": "My dog is called Balthasar."}
+    file = tmp_path / "talk.jsonl"
+    file.write_text(json.dumps({**said, "at": "2026-11-01T10:00:00Z"}), "utf-8")
+
+    # On the system's own temporary folder: root's PostgreSQL runs as another user, who must get there.
+    done = demo("--json", "--stores", "production", "--file", str(file))
+
+    assert done.returncode == 0, done.stderr
+    report = answer(done)
+    assert report["embedded"]["wrong"] == report["production"]["wrong"] == []
+    counts = [report[side]["counts"] for side in ("embedded", "production")]
+    assert counts[0]["facts"] == counts[1]["facts"] == 1
+    assert report["differences"] == []

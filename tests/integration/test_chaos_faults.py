@@ -35,6 +35,17 @@ def test_a_lock_that_met_a_deadlock_is_taken_in_the_end(postgres_url: str) -> No
     held[0].close()
 
 
+def test_what_the_run_itself_holds_still_is_set_going_while_it_waits(postgres_url: str) -> None:
+    bring_up(postgres_url)
+    frozen = psycopg.connect(postgres_url.replace("+psycopg", "", 1))
+    frozen.execute("LOCK TABLE turns IN ROW EXCLUSIVE MODE")
+
+    undo = patiently(lambda: lock_turns(postgres_url).close, frozen.close)
+
+    assert undo is not None
+    undo()
+
+
 def _is_waiting(session: psycopg.Connection[tuple[object, ...]]) -> bool:
     found = session.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'ExclusiveLock'").fetchone()
     return found is not None and found[0] == 1

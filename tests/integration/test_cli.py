@@ -111,7 +111,14 @@ def test_a_key_is_made_listed_and_revoked(home: Path) -> None:
     assert listed["rights"] == ["publish", "staff"]
     assert listed["revoked_at"] is None
     assert secret not in json.dumps(listed)
+    assert (listed["state"], listed["last_used_at"], listed["expires_at"]) == ("valid", None, None)
 
+    fresh = json.loads(run(home, "keys", "rotate", made["key_id"], "--grace-hours", "1", "--json").stdout)
+    assert fresh["key_id"] == made["key_id"]
+    assert fresh["credential"] not in (made["credential"], "")
+    assert run(home, "keys", "expire", made["key_id"], "--in-hours", "48").returncode == 0
+    shown = run(home, "keys", "list", "--lang", "zh").stdout
+    assert all(words in shown for words in ("publish,staff", "更换中", "从未使用"))
     assert run(home, "keys", "revoke", made["key_id"]).returncode == 0
     assert json.loads(run(home, "keys", "list", "--json").stdout)[0]["revoked_at"]
     assert run(home, "keys", "revoke", "nobody").returncode == 2

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from afterturn.credentials import parse_credential
 from schemas.errors import BadSettings
 from stores import tenancy
 from stores.settings import load_settings
+from workers.commands.keys import rotate
 from workers.first_run import TENANT, opened, prepare
 
 
@@ -46,6 +48,19 @@ def test_a_key_file_of_another_database_is_refused_and_kept(home: Path) -> None:
     with pytest.raises(BadSettings, match=r"does not know the key in .*key.*Mend: move that file away"):
         prepare(settings)
     assert settings.key_file.is_file()
+
+
+def test_its_own_key_is_rotated_with_its_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings(home=home)
+    prepare(settings)
+    first = settings.key_file.read_text().strip()
+    monkeypatch.setenv("AFTERTURN_HOME", str(home))
+
+    rotate(parse_credential(first).key_id, hours=0.0, as_json=True)
+
+    assert settings.key_file.read_text().strip() != first
+    assert settings.key_file.stat().st_mode & 0o777 == 0o600
+    prepare(settings)
 
 
 def test_it_works_on_postgresql(home: Path, postgres_url: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -59,7 +58,7 @@ def _digested(shop: Shop) -> None:
 
 
 def _index_while(shop: Shop, happens: Callable[[], object]) -> None:
-    index(replace(shop.kit, embedder=_Meanwhile(shop.kit.embedder, happens)))
+    index(shop.kit.with_live(embedder=_Meanwhile(shop.kit.embedder, happens)))
 
 
 def _records(shop: Shop) -> set[UUID]:

@@ -105,7 +105,7 @@ def test_a_batch_whose_every_attempt_was_lost_is_answered_as_dead(world: World, 
     assert answers.faults == [(Fault(None, "dead", "lost_workers"),)]
 
 
-def test_a_key_without_the_right_is_told_so_and_a_revoked_or_unknown_one_nothing(world: World, answers: Answers):
+def test_a_key_without_the_right_or_revoked_is_told_so_and_an_unknown_one_nothing(world: World, answers: Answers):
     def make(session: Session) -> tuple[str, str]:
         tenant = tenancy.create_tenant(session, "others")
         mute, gone = (tenancy.create_key(session, tenant, ("recall",))[1] for _ in range(2))
@@ -116,12 +116,16 @@ def test_a_key_without_the_right_is_told_so_and_a_revoked_or_unknown_one_nothing
 
     with pytest.raises(Forbidden):
         ingest_batch(world.kit, seal(mute, payload(turn()), uuid7(), uuid7()), answer=answers)
-    for blob in (seal(gone, payload(turn()), uuid7(), uuid7()), "not base64!"):
+    unknown = f"at_{'a' * 12}_{gone[16:]}"
+    for credential in (gone, unknown):
         with pytest.raises(BadBatch):
-            ingest_batch(world.kit, blob, answer=answers)
+            ingest_batch(world.kit, seal(credential, payload(turn()), uuid7(), uuid7()), answer=answers)
+    with pytest.raises(BadBatch):
+        ingest_batch(world.kit, "not base64!", answer=answers)
 
-    assert answers.runs == [(("rejected", 0),)]
-    assert answers.committed == [0]
+    assert answers.runs == [(("rejected", 0),), (("dead", 0),)]
+    assert answers.faults == [(Fault(None, "rejected", "forbidden"),), (Fault(None, "dead", "key_revoked"),)]
+    assert len(answers.committed) == 2
 
 
 def test_receipts_wait_in_a_short_list_that_ends_by_itself(broker: Broker):

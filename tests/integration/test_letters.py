@@ -110,7 +110,7 @@ def test_an_event_whose_key_was_revoked_stays_dead(world: World):
     letter = _dead_event(world, turn("I moved to Lyon.", 0))
     world.db.write(lambda session: tenancy.revoke(session, world.key.key_id))
 
-    assert letters.retry(world.kit, letter.id) == Retried(is_alive=False, code="bad_key")
+    assert letters.retry(world.kit, letter.id) == Retried(is_alive=False, code="key_revoked")
 
     assert [open_one.id for open_one in _letters(world)] == [letter.id]
     assert _adds_up(world) == (Tally(stored=1, dead=1), {"dead": 1, "stored": 1})
@@ -192,9 +192,11 @@ def _hide_key(world: World, *, is_hidden: bool) -> None:
     """A key that is not here yet, as after a database was restored from a backup."""
     from schemas.tables import Key
 
+    names = [world.key.key_id, "elsewhere"]
+
     def change(session: Session) -> None:
-        revoked = START if is_hidden else None
-        session.connection().execute(update(Key).where(col(Key.id) == world.key.key_id).values(revoked_at=revoked))
+        here, there = names if is_hidden else names[::-1]
+        session.connection().execute(update(Key).where(col(Key.id) == here).values(id=there))
 
     world.db.write(change)
 

@@ -404,7 +404,7 @@ class Hung:
 def test_a_hung_embedder_and_index_leave_the_profile_within_the_deadline(home: House, guards: Guards) -> None:
     home.fact(home.user(), "city", "Lyon")
     hung = Hung()
-    kit = replace(home.kit, embedder=hung, index=hung)  # pyright: ignore[reportArgumentType]  only what recall calls
+    kit = home.kit.with_live(embedder=hung, index=hung)
     try:
         started = time.monotonic()
         pack = ask(home, guards, "Where does the user live?", kit=kit, deadline_ms=1500)
@@ -422,7 +422,7 @@ def test_without_an_embedder_keywords_still_answer(home: House, guards: Guards) 
     home.catch_up()
     hung = Hung()
     hung.close()
-    kit = replace(home.kit, embedder=hung)
+    kit = home.kit.with_live(embedder=hung)
 
     pack = ask(home, guards, "What is the delivery code word?", kit=kit)
 
@@ -433,7 +433,7 @@ def test_without_an_embedder_keywords_still_answer(home: House, guards: Guards) 
 def test_open_breakers_leave_the_sick_part_alone(home: House) -> None:
     hung = Hung()
     hung.close()
-    kit = replace(home.kit, embedder=hung)
+    kit = home.kit.with_live(embedder=hung)
     guards = Guards(embedder=Breaker(failures=2, rest_seconds=60))
     home.fact(home.user(), "city", "Lyon")
     try:

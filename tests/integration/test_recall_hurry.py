@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -62,7 +61,7 @@ class Stuck:
 
 def test_an_embedder_that_hangs_is_left_alone_whatever_the_deadlines(home: House) -> None:
     stuck = Stuck()
-    kit, guards = replace(home.kit, embedder=stuck), Guards(embedder=Breaker(fair_seconds=0.05, rest_seconds=60))
+    kit, guards = home.kit.with_live(embedder=stuck), Guards(embedder=Breaker(fair_seconds=0.05, rest_seconds=60))
 
     async def ask_once() -> bool:
         await recall(kit, home.key, question(20), guards=guards)

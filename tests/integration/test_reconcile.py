@@ -59,7 +59,7 @@ def _records(shop: Shop) -> set[UUID]:
 
 def _is_lost(shop: Shop) -> bool:
     with shop.kit.db.read() as session:
-        return index_states.is_lost(session, shop.kit.index, shop.key.tenant_id)
+        return index_states.is_lost(session, shop.kit.live(), shop.key.tenant_id)
 
 
 def _state(shop: Shop) -> IndexState:
@@ -185,7 +185,7 @@ def test_what_was_deleted_in_sql_leaves_the_index(shop: Shop) -> None:
 def test_a_walk_that_was_broken_off_goes_on_where_it_stood(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reconciling, "BATCH", 2)
     _move_away(shop)
-    broken = replace(shop, kit=replace(shop.kit, index=_Breaking(shop.kit.index, after=2)))
+    broken = replace(shop, kit=shop.kit.with_live(index=_Breaking(shop.kit.index, after=2)))
 
     with pytest.raises(StoreBusy):
         reconcile(broken.kit)

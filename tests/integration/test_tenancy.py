@@ -53,7 +53,9 @@ def test_a_credential_opens_what_its_key_may(db: Database, tenant: Tenant) -> No
             assert info.rights == {"publish", "recall"}
             assert info.hash_key == tenant.hash_key
         assert tenancy.key_info(session, key.id) == info
-        assert tenancy.sealed_by(session, key.id) == (seal_key(parse_credential(text).secret), info)
+        ((secret, same),) = tenancy.sealers(session, key.id)
+        assert (secret.seal_key, same) == (seal_key(parse_credential(text).secret), info)
+        assert tenancy.sealers(session, "nobody") == []
 
     info.require("publish")
     with pytest.raises(Forbidden, match="erase"):
@@ -94,9 +96,10 @@ def test_a_revoked_key_opens_nothing_any_more(db: Database, tenant: Tenant) -> N
         db.write(lambda s: tenancy.revoke(s, key.id))
 
     with db.read() as session:
-        for call in (tenancy.key_of_bearer, tenancy.key_info, tenancy.sealed_by):
-            with pytest.raises(Forbidden):
+        for call in (tenancy.key_of_bearer, tenancy.key_info):
+            with pytest.raises(Forbidden) as refused:
                 call(session, text if call is tenancy.key_of_bearer else key.id)
+            assert refused.value.code == "key_revoked"
     with pytest.raises(NotFound):
         db.write(lambda s: tenancy.revoke(s, "nobody"))
 

@@ -10,7 +10,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from sqlalchemy import BigInteger, Column, Integer, SmallInteger, Table
+from sqlalchemy import BigInteger, Column, Integer, SmallInteger
 from sqlalchemy.dialects import postgresql, sqlite
 
 from afterturn.events import Event
@@ -91,7 +91,7 @@ def test_its_column_holds_all_that_the_contract_takes(name: str):
 
 @pytest.mark.parametrize("table", UNBOUNDED)
 def test_sums_of_tokens_are_wide(table: str):
-    columns = cast("Table", metadata.tables[table]).c
+    columns = metadata.tables[table].c
 
     assert all(_holds(columns[name])[1] == (1 << 63) - 1 for name in UNBOUNDED[table])
 

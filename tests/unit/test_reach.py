@@ -59,6 +59,18 @@ def test_no_chain_is_lost_that_all_triples_would_give(chance: random.Random) -> 
     assert [path.nodes for path in paths(part, start, end)] == expected
 
 
+def test_a_bare_number_leads_on_to_the_order_that_has_it() -> None:
+    triples = [a_triple(1, "4711", "about", "thing a"), a_triple(2, "thing b", "about", "order 4711")]
+
+    def load(wanted: Iterable[Entity]) -> list[TripleView]:
+        asked = set(wanted)
+        return [one for one in triples if asked & {entity_of(one.subject), entity_of(one.object)}]
+
+    found = within_reach((entity_of("thing a"), entity_of("thing b")), (), (), load, max_edges=5)
+
+    assert {one.id for one in found} == {one.id for one in triples}
+
+
 def test_what_has_nothing_to_do_with_the_other_end_is_not_read() -> None:
     triples = [a_triple(number, "hub", "about", f"spoke {number} a") for number in range(1, 500)]
     asked: list[int] = []

@@ -54,6 +54,16 @@ def drop_connections(url: str) -> int:
     return 0 if found is None else int(found[0])
 
 
+_HOLDERS = """
+SELECT a.pid, a.application_name, a.state, a.wait_event,
+       now() - a.xact_start, now() - a.state_change, left(a.query, 80),
+       array_agg(DISTINCT l.relation::regclass::text || ' ' || l.mode)
+FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid AND l.granted
+WHERE l.relation IN ('turns'::regclass, 'windows'::regclass, 'event_ledger'::regclass) AND a.pid <> pg_backend_pid()
+GROUP BY 1, 2, 3, 4, 5, 6, 7
+"""
+
+
 def lock_turns(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """A connection that keeps everybody from writing turns until it is closed.
 
@@ -61,9 +71,11 @@ def lock_turns(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """
     session = psycopg.connect(_libpq(url))
     try:
-        session.execute("SET lock_timeout = '5s'")
+        session.execute("SET lock_timeout = '1s'")
         session.execute("LOCK TABLE event_ledger, turns, windows IN EXCLUSIVE MODE")
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as exc:
+        session.rollback()
+        exc.add_note(f"holding: {session.execute(_HOLDERS).fetchall()}")
         session.close()
         raise
     return session

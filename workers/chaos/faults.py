@@ -173,8 +173,13 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def patiently(action: Callable[[], Undo | None], seconds: float = 20.0) -> Undo | None:
-    """The action, tried again while the broker, a file or the database is not in the state that it needs."""
+def patiently(
+    action: Callable[[], Undo | None], meanwhile: Callable[[], None] = lambda: None, seconds: float = 20.0
+) -> Undo | None:
+    """The action, tried again while the broker, a file or the database is not in the state that it needs.
+
+    `meanwhile` runs in between: what stands in the way may be a process that this run has frozen.
+    """
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -182,4 +187,5 @@ def patiently(action: Callable[[], Undo | None], seconds: float = 20.0) -> Undo 
         except (OSError, RedisError, sqlite3.Error, psycopg.OperationalError):
             if time.monotonic() > deadline:
                 raise
+            meanwhile()
             time.sleep(0.05)

@@ -218,7 +218,7 @@ class _Run:
                 self._tend(now)
                 time.sleep(POLL_SECONDS)
             self.tell(str(fault))
-            undo = patiently(lambda fault=fault: injector.inject(fault))
+            undo = patiently(lambda fault=fault: injector.inject(fault), lambda: self._tend(time.monotonic()))
             self.report.injected.append(str(fault))
             if undo is not None:
                 self.undos.append((began + fault.at + fault.seconds, undo))

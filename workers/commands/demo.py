@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from schemas.errors import BadSettings
 from workers.speech import tr
 
 
@@ -25,9 +26,20 @@ def demo(
     file: Path | None = typer.Option(  # noqa: B008 - typer's way
         None, "--file", help="LoCoMo JSON | conversations.json (ChatGPT) | JSON Lines"
     ),
+    stores: str = typer.Option(
+        "embedded",
+        "--stores",
+        help=tr(
+            "embedded，或 production：再用 PostgreSQL 与 Weaviate（设置所指，或由本机程序临时启动）演一遍并列出差异。",
+            "embedded, or production: once more on PostgreSQL and Weaviate, with a table of the differences "
+            "(those of the settings, else started here from their programs).",
+        ),
+    ),
     as_json: bool = typer.Option(False, "--json", help="JSON"),
 ) -> None:
-    """Plays the built-in story or a file; exit code 1 when a check fails."""
+    """Plays the built-in story or a file; exit code 1 when a check fails or two pairs of stores answer otherwise."""
     from workers.demo.run import run  # noqa: PLC0415 - SQL and the client: a second that other commands need not pay
 
-    raise typer.Exit(run(file, as_json=as_json))
+    if stores not in ("embedded", "production"):
+        raise BadSettings("--stores: embedded or production")
+    raise typer.Exit(run(file, as_json=as_json, stores="production" if stores == "production" else "embedded"))

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from afterturn.recall import recall
+from afterturn.wire import Pack, PackItem
 from memory.evaluation import recall_at, reciprocal_rank
+from workers.demo.differences import Asked
 from workers.demo.transcripts import Question
 from workers.speech import tr
 
@@ -27,6 +29,7 @@ class Score:
     mrr: float
     recall_by_category: dict[int, float] = field(default_factory=dict[int, float])
     median_ms: float = 0.0
+    asked: tuple[Asked, ...] = field(default=(), repr=False)
 
     def show(self, console: Console) -> None:
         """Prints the table."""
@@ -49,6 +52,7 @@ def score(questions: Sequence[Question], labels: Mapping[str, str], *, user: str
     The thread is not named: its end would come along as the raw tail, and what stands there is no ranked moment.
     """
     ranked: list[list[str]] = []
+    packs: list[Pack] = []
     times: list[float] = []
     for question in questions:
         began = time.perf_counter()
@@ -62,7 +66,8 @@ def score(questions: Sequence[Question], labels: Mapping[str, str], *, user: str
             key=key,
         )
         times.append((time.perf_counter() - began) * 1000)
-        turns = [turn_id for item in pack.items if item.section == "moments" for turn_id in item.turn_ids]
+        packs.append(pack)
+        turns = [turn_id for item in _ranked(pack) for turn_id in item.turn_ids]
         ranked.append([labels[turn_id] for turn_id in dict.fromkeys(turns) if turn_id in labels])
     gold = [question.gold for question in questions]
     categories = sorted({question.category for question in questions})
@@ -82,7 +87,15 @@ def score(questions: Sequence[Question], labels: Mapping[str, str], *, user: str
             for category in categories
         },
         median_ms=sorted(times)[len(times) // 2],
+        asked=tuple(
+            Asked(text=question.text, is_right=recall_at(found, question.gold, 10), items=_ranked(pack))
+            for question, found, pack in zip(questions, ranked, packs, strict=True)
+        ),
     )
+
+
+def _ranked(pack: Pack) -> list[PackItem]:
+    return [item for item in pack.items if item.section == "moments"]
 
 
 def _mean(values: Iterable[float]) -> float:

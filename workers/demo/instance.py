@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stores.settings import Settings, embedded_broker_url, load_settings
 from workers import processes
@@ -24,14 +24,17 @@ IDLE_SECONDS = 0.5
 
 
 @contextmanager
-def scratch_instance() -> Generator[Settings]:
-    """Starts everything on a folder that is removed afterwards. Raises: NotReady, naming the process and its log."""
+def scratch_instance(**stores: Any) -> Generator[Settings]:
+    """Starts everything on a folder that is removed afterwards, with the embedded stores unless others are given.
+
+    Raises: NotReady, naming the process and its log.
+    """
     home = Path(tempfile.mkdtemp(prefix="at-demo-"))
     try:
         with (
-            _ending_on_sigterm(),
+            ending_on_sigterm(),
             Supervisor(
-                settings=_settings(home), make_roles=processes.roles, prepare=prepare, is_scratch=True
+                settings=_settings(home, stores), make_roles=processes.roles, prepare=prepare, is_scratch=True
             ) as supervisor,
         ):
             supervisor.start()
@@ -47,7 +50,7 @@ def scratch_instance() -> Generator[Settings]:
 
 
 @contextmanager
-def _ending_on_sigterm() -> Generator[None]:
+def ending_on_sigterm() -> Generator[None]:
     """SIGTERM ends the block as Ctrl-C does: everything is stopped, nothing is left."""
 
     def end(number: int, _frame: FrameType | None) -> NoReturn:
@@ -60,7 +63,7 @@ def _ending_on_sigterm() -> Generator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _settings(home: Path) -> Settings:
+def _settings(home: Path, stores: dict[str, Any]) -> Settings:
     """The operator's settings (a model of their own, say), but stores, broker and ports of this demo alone."""
     given = load_settings()
     return load_settings(
@@ -68,7 +71,7 @@ def _settings(home: Path) -> Settings:
         key=None,
         url=f"http://127.0.0.1:{_free_port()}",
         broker_url=embedded_broker_url(home),
-        database_url=f"sqlite:///{home / 'afterturn.db'}",
+        **{"database_url": f"sqlite:///{home / 'afterturn.db'}", "index": "embedded", **stores},
         window=given.window.model_copy(update={"idle_seconds": IDLE_SECONDS, "max_wait_seconds": 5.0}),
         workers=given.workers.model_copy(update={"sweep_seconds": 0.25}),
         api=given.api.model_copy(update={"host": None, "port": None}),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,16 +18,22 @@ from afterturn import Publisher
 from stores.progress import Progress
 from stores.settings import Settings
 from stores.sql import Database
+from workers.demo import differences
 from workers.demo.evidence import Score, score
 from workers.demo.files import read
 from workers.demo.instance import scratch_instance
 from workers.demo.live import Watch
+from workers.demo.production import production_stores
 from workers.demo.questions import Judged, ask
 from workers.demo.story import QUESTIONS, story
 from workers.demo.transcripts import Said, Transcript
 from workers.speech import show_json, tr
 
 QUIET_SECONDS = 600.0
+#: Two pairs of stores whose evidence recall is this near answer the same.
+LIKE_RECALL = 0.02
+
+Stores = Literal["embedded", "production"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,24 +50,58 @@ class Report:
     score: Score | None = None
 
 
-def run(file: Path | None, *, as_json: bool) -> int:
-    """Plays the story, or a file; 0 when every check held, else 1. Raises: BadFile before anything starts."""
+def run(file: Path | None, *, as_json: bool, stores: Stores = "embedded") -> int:
+    """Plays the story, or a file; 0 when every check held, else 1. Raises: BadFile before anything starts.
+
+    With `stores` production it is played twice, the second time on PostgreSQL and Weaviate; 1, too, when the two answer
+    otherwise.
+    """
     console = Console(stderr=as_json, highlight=False)
-    began = time.monotonic()
     now = datetime.now(UTC)
     transcript = story(now) if file is None else read(file)
-    with ExitStack() as stack:
-        console.print(
-            tr("启动消息代理、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ...")
-        )
-        settings = stack.enter_context(scratch_instance())
+    report = _run(transcript, console, now=now)
+    _show(report, console, as_json=as_json and stores == "embedded")
+    if stores == "embedded":
+        return 1 if report.wrong else 0
+    console.print(tr("\n再用 PostgreSQL 和 Weaviate 演一遍……", "\nOnce more, on PostgreSQL and Weaviate ..."))
+    with production_stores() as given:
+        other = _run(transcript, console, now=now, **given)
+    _show(other, console, as_json=False)
+    found = differences.compare(_asked(report), _asked(other), (report.labels, other.labels))
+    differences.show(found, console)
+    if as_json:
+        told = {"embedded": _as_json(report), "production": _as_json(other), "differences": differences.as_json(found)}
+        show_json(told)
+    return 1 if report.wrong or other.wrong or _is_other(report, other) else 0
+
+
+def _run(transcript: Transcript, console: Console, *, now: datetime, **stores: Any) -> Report:
+    began = time.monotonic()
+    console.print(
+        tr("启动消息代理、工作进程、定时器、接口和 Flower……", "Starting broker, workers, beat, API and Flower ...")
+    )
+    with scratch_instance(**stores) as settings:
         started = time.monotonic() - began
         console.print(
             tr(f"就绪，用时 {started:.1f} 秒：{settings.url}", f"Ready after {started:.1f} s: {settings.url}")
         )
-        report = _play(transcript, settings, console, now=now, started=started, began=began)
-    _show(report, console, as_json=as_json)
-    return 1 if report.wrong else 0
+        return _play(transcript, settings, console, now=now, started=started, began=began)
+
+
+def _asked(report: Report) -> list[differences.Asked]:
+    if report.score is not None:
+        return list(report.score.asked)
+    return [
+        differences.Asked(text=one.asked.text, is_right=float(not one.wrong), items=one.pack.items)
+        for one in report.judged
+    ]
+
+
+def _is_other(report: Report, other: Report) -> bool:
+    """Whether the two answer otherwise. Of a file only how much of its evidence is found is an answer."""
+    if report.score is not None and other.score is not None:
+        return abs(report.score.recall[10] - other.score.recall[10]) > LIKE_RECALL
+    return any(bool(one.wrong) != bool(two.wrong) for one, two in zip(report.judged, other.judged, strict=True))
 
 
 def _play(
@@ -225,6 +265,6 @@ def _as_json(report: Report) -> dict[str, object]:
             {"user": item.asked.user, "text": item.asked.text, "wrong": list(item.wrong), "prompt": item.pack.prompt}
             for item in report.judged
         ],
-        "score": None if report.score is None else asdict(report.score),
+        "score": None if report.score is None else asdict(replace(report.score, asked=())),
         "wrong": list(report.wrong),
     }
