@@ -67,7 +67,8 @@ def fold(
     """The slot after all its evidence.
 
     Shape: `evidence` is every row of the slot in any order; `current` every version row without `superseded_at`, ended
-    ones included; `added` the evidence rows that are new, so that one of them without effect is told as a noop.
+    ones included; `added` the evidence rows that are new, so that one of them without effect is told as a noop;
+    those of other slots are passed over.
     Repeat: folding again over the result changes nothing. Raises: ValueError on a naive `now`.
     """
     if now.tzinfo is None:
@@ -80,7 +81,8 @@ def fold(
     segments = sorted([*timeline.segments, *timeline.rivals], key=_segment_order)
     wanted = [(seg, _version(seg, spec, policy, now)) for seg in segments]
     effective = {one.id for one in ordered}
-    return _difference(wanted, current, timeline, effective=effective, new_id=new_id, added=added)
+    new = [one.id for one in evidence if one.id in added]
+    return _difference(wanted, current, timeline, effective=effective, new_id=new_id, added=new)
 
 
 def current_at(versions: Sequence[FactVersion], when: datetime) -> tuple[FactVersion, ...]:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import cast
 
+from afterturn.limits import name_fault
 from memory.validators import MAX_VALUE, text
 from schemas.errors import BadInput
 
 MAX_TRIPLES = 100_000
 _NAME_CHARS = 120
 _FIELDS = frozenset({"subject", "predicate", "object", "not"})
+_HEAD = frozenset({"source", "version", "valid_from", "triples"})
 _PARTS = 3
 
 
@@ -55,13 +57,13 @@ def document(head: Mapping[str, object], rows: Sequence[object], *, now: datetim
     A triple is [subject, predicate, object], or an object with those fields and, where it is not so, `not: true`.
     Without `valid_from` it is in force from `now`. Raises: BadInput, with the line counted from 1.
     """
-    unknown = set(head) - {"source", "version", "valid_from", "triples"}
+    unknown = set(head) - _HEAD
     if unknown:
-        raise BadInput(min(unknown), "is unknown here")
+        raise BadInput(min(unknown), f"is no field here; known are {', '.join(sorted(_HEAD))}")
     if not rows:
-        raise BadInput("triples", "there are none")
+        raise BadInput("triples", "must not be empty")
     if len(rows) > MAX_TRIPLES:
-        raise BadInput("triples", f"at most {MAX_TRIPLES} a version")
+        raise BadInput("triples", f"must have at most {MAX_TRIPLES} items")
     given = head.get("valid_from")
     return Document(
         name=_named(head, "source"),
@@ -73,11 +75,9 @@ def document(head: Mapping[str, object], rows: Sequence[object], *, now: datetim
 
 
 def _named(head: Mapping[str, object], field: str) -> str:
-    said = head.get(field)
-    # YAML reads a version such as 2026-05-01 as a day, and 1.0 as a number.
-    bare = said.isoformat() if isinstance(said, date) else "" if said is None else str(said).strip()
-    if not bare or len(bare) > _NAME_CHARS or text(bare, "und") is None:
-        raise BadInput(field, f"1 to {_NAME_CHARS} characters of plain text are needed")
+    bare = _bare(head.get(field))
+    if bare is None or len(bare) > _NAME_CHARS:
+        raise BadInput(field, f"must have 1 to {_NAME_CHARS} characters of plain text")
     return bare
 
 
@@ -112,7 +112,15 @@ def _triple(row: object, number: int) -> Stated:
 
 
 def _part(value: object, where: str) -> str:
-    said = value.isoformat() if isinstance(value, date) else str(value).strip() if value is not None else ""
-    if text(said, "und") is None:
-        raise BadInput(where, f"each part needs 1 to {MAX_VALUE} characters of plain text")
+    said = _bare(value)
+    if said is None:
+        raise BadInput(where, f"must have 1 to {MAX_VALUE} characters of plain text")
     return said
+
+
+def _bare(value: object) -> str | None:
+    """A word, a number or a day as text; None of what is none, such as a list, or yes and no, or holds hidden marks."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | date):
+        return None
+    said = (value.isoformat() if isinstance(value, date) else str(value)).strip()
+    return said if text(said, "und") is not None and name_fault(said) is None else None

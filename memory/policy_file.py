@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
-import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from memory.policy import (
@@ -25,8 +24,7 @@ from memory.policy import (
     RuleVerdict,
 )
 from memory.registry import key_names, spec_of
-
-_yaml: Any = yaml  # its stubs leave parse and compose untyped
+from memory.yaml_tree import BadYaml, compose
 
 FORMAT = 1
 MAX_CHARS = 65_536
@@ -63,15 +61,9 @@ def read(text: str) -> Reading:
     if len(text) > MAX_CHARS:
         return Reading(None, (Fault("", 1, f"must have at most {MAX_CHARS} characters"),))
     try:
-        events = cast("Iterable[object]", _yaml.parse(text, yaml.SafeLoader))
-        if any(isinstance(one, yaml.AliasEvent) for one in events):
-            return Reading(None, (Fault("", 1, "must not use YAML aliases"),))
-        root = cast("Node | None", _yaml.compose(text, yaml.SafeLoader))
-    except yaml.MarkedYAMLError as exc:
-        line = exc.problem_mark.line + 1 if exc.problem_mark is not None else 1
-        return Reading(None, (Fault("", line, "is not valid YAML"),))
-    except (yaml.YAMLError, RecursionError):
-        return Reading(None, (Fault("", 1, "is not valid YAML"),))
+        root = compose(text)
+    except BadYaml as exc:
+        return Reading(None, (Fault("", exc.line, exc.reason),))
     reader = _Reader()
     policy = reader.policy(root, _version(text))
     faults = sorted(reader.faults, key=lambda one: (one.line, one.path))
@@ -264,6 +256,9 @@ class _Reader:
     def whole(self, node: Node, path: str, *, least: int = 0) -> int:
         if not isinstance(node, ScalarNode) or node.tag != "tag:yaml.org,2002:int" or not str(node.value).isdecimal():
             self._fault(node, path, "must be an integer")
+            return least
+        if len(node.value) > 1 and node.value.startswith("0"):
+            self._fault(node, path, "must be an integer")  # 0777 is 511 to YAML
             return least
         value = int(node.value) if len(node.value) < 10 else 10**9
         if not least <= value <= 1_000_000:

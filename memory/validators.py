@@ -14,7 +14,7 @@ Validator = Callable[[str, str], str | None]
 """(value as said, language of its quote) -> canonical form, or None."""
 
 MAX_VALUE = 200
-_UNSAFE = re.compile(r"[\r\n<>`{}\[\]]|https?://|www\.", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\r\n\v\f\x85\u2028\u2029<>`{}\[\]]|https?://|www\.", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:an?|the|some|my|our)\s+")
 _ZH_COUNT = re.compile(r"^(?:一|两|几)?(?:名|个|位|款|种|只|台|部|件|份|双|套|条|张|本|杯|枚)")
 _LEGAL_FORM = re.compile(

@@ -319,7 +319,7 @@ def _uuid(name: str) -> UUID:
     try:
         return UUID(name)
     except ValueError as exc:
-        raise BadInput("event_id", "must be a UUID") from exc
+        raise BadInput("name", "must be a UUID") from exc
 
 
 def _whole(event_id: UUID, content: str) -> HeldSpan:

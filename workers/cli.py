@@ -8,58 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import typer
 
-from schemas.errors import BadSettings, ServiceError, Transient
+from memory.wording import reason_words
+from schemas.errors import BadInput, BadSettings, NotFound, ServiceError, Transient
+from schemas.reasons import reason_text
 from stores.settings import load_settings, locale_language
-from workers.commands import (
-    agent,
-    alone,
-    audit,
-    chaos,
-    dead,
-    demo,
-    doctor,
-    evaluate,
-    explain,
-    keys,
-    knowledge,
-    policy,
-    reindex,
-    requests,
-    review,
-    run,
-    spend,
-    undo,
-    users,
-    why,
-)
 from workers.speech import Language, speak, tell, tr
-
-COMMANDS = (
-    run,
-    demo,
-    evaluate,
-    agent,
-    why,
-    explain,
-    knowledge,
-    review,
-    undo,
-    policy,
-    requests,
-    users,
-    keys,
-    spend,
-    dead,
-    doctor,
-    audit,
-    reindex,
-    chaos,
-    alone,
-)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -70,8 +28,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         speak(language)
         build()(args=words, prog_name="afterturn")
     except ServiceError as exc:
-        tell(f"错误（{exc.code}）：{exc}", f"error ({exc.code}): {exc}")
+        said = _said(exc)
+        tell(f"错误（{exc.code}）：{said}", f"error ({exc.code}): {said}")
         sys.exit(3 if isinstance(exc, Transient) else 2)
+
+
+def _said(exc: ServiceError) -> str:
+    """An error in the reader's language: contract reasons and codes have their words, the rest speaks for itself."""
+    language = tr("zh", "en")
+    if isinstance(exc, BadInput):
+        return f"{exc.field}: {reason_text(exc.reason, language)}"
+    if str(exc) != (type(exc).__doc__ or "").strip():
+        return reason_text(str(exc), language)
+    if exc.code == NotFound.code:
+        return tr("该租户中没有这个对象。", str(exc))
+    words = reason_words(exc.code, language)
+    return str(exc) if words == exc.code else words
 
 
 def build() -> typer.Typer:
@@ -85,9 +57,38 @@ def build() -> typer.Typer:
             "Afterturn: memory work that happens after the turn. --lang zh|en goes anywhere.",
         ),
     )
-    for module in COMMANDS:
+    for module in _commands():
         module.register(app)
     return app
+
+
+def _commands() -> Iterable[Any]:
+    # Options write their help when their module is imported, so that the language must have been chosen before.
+    from workers.commands import (  # noqa: PLC0415
+        agent,
+        alone,
+        audit,
+        chaos,
+        dead,
+        demo,
+        doctor,
+        evaluate,
+        explain,
+        keys,
+        knowledge,
+        policy,
+        reindex,
+        requests,
+        review,
+        run,
+        spend,
+        undo,
+        users,
+        why,
+    )
+
+    yield from (run, demo, evaluate, agent, why, explain, knowledge, review, undo, policy)
+    yield from (requests, users, keys, spend, dead, doctor, audit, reindex, chaos, alone)
 
 
 def _take_language(words: list[str]) -> tuple[Language, list[str]]:

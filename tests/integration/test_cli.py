@@ -44,6 +44,13 @@ def test_it_speaks_the_language_of_the_terminal(home: Path, variables: dict[str,
         (["recall", "where?", "--user", "u1"], {}, 2, "Mend: ./afterturn up makes one"),
         (["recall", "where?", "--user", "u1"], {"AFTERTURN_KEY": "at_x"}, 3, "does not answer"),
         (["nonsense"], {}, 2, "nonsense"),
+        (["--lang", "zh", "undo", "--session", "s1", "--user", "u1"], {}, 2, "--reason: 必填"),
+        (["--lang", "zh", "review", "reject", "x"], {}, 2, "--reason: 必填"),
+        (["--lang", "zh", "review", "approve", "x"], {}, 2, "ids: 必须是 UUID"),
+        (["--lang", "zh", "review", "approve", "01a22dc0-20b7-78eb-9e8e-c79c49b169c0"], {}, 2, "--hash: 必填"),
+        (["--lang", "zh", "review", "approve", "--from", "none.json"], {}, 2, "none.json: 没有这个文件"),
+        (["--lang", "zh", "policy", "check", "none.yaml"], {}, 2, "none.yaml: 没有这个文件"),
+        (["--lang", "zh", "keys", "revoke", "at_a_b"], {}, 2, "key_id: 只需编号"),
     ],
 )
 def test_an_error_names_what_mends_it(
@@ -55,6 +62,15 @@ def test_an_error_names_what_mends_it(
     assert said in ended.stderr
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr
+
+
+def test_what_is_not_there_is_said_in_the_readers_language(home: Path) -> None:
+    assert run(home, "migrate").returncode == 0
+
+    assert "没有凭据 nope" in run(home, "keys", "revoke", "nope", "--lang", "zh").stderr
+    assert "no key nope" in run(home, "keys", "revoke", "nope", "--lang", "en").stderr
+    letter = "01a22dc0-20b7-78eb-9e8e-c79c49b169c0"
+    assert f"没有死信 {letter}" in run(home, "dead", "show", letter, "--lang", "zh").stderr
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "does not exist"), ("zh", "不存在")])

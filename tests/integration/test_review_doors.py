@@ -183,6 +183,7 @@ def test_a_memory_tells_its_story(shop: Shop, http: TestClient, command: Any) ->
     folds = [(one["op"], one["rule_id"]) for one in story["steps"] if one["by"] == "fold"]
     assert folds[0] == ("add", "first_statement")
     assert ("supersede", "newer_statement") in folds
+    assert ("noop", "not_effective") not in folds, "what waits elsewhere is no part of this story"
     assert FOLD["newer_statement"][1] in [one["why"] for one in story["steps"]]
     (oslo,) = story["replaced"]
     old = http.get(f"/v1/memories/{oslo}/explain").json()

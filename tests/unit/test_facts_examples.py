@@ -123,6 +123,14 @@ def test_a_retraction_that_came_first_closes_the_older_statement_that_arrives_la
     assert spans(one) == [("+", "coffee", 0, 31)]
 
 
+def test_what_was_added_to_another_slot_is_no_change_of_this_one() -> None:
+    said = evidence(1, 0, "+", "Oslo")
+
+    one = fold([said], current=(), now=day(1), new_id=ids(), added={said.id, UUID(int=7)})
+
+    assert ops(one) == [("add", "first_statement")]
+
+
 def test_to_say_it_again_after_a_retraction_opens_it_again() -> None:
     rows = [evidence(1, 0, "+", "Oslo"), evidence(2, 10, "retract", "Oslo"), evidence(3, 20, "+", "Oslo")]
 

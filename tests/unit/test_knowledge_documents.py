@@ -41,6 +41,14 @@ def test_without_a_time_it_is_in_force_from_now_and_the_same_document_again() ->
         (HEAD, [["a", "b", "see https://evil.example"]], "triples[1]"),
         (HEAD, [{"subject": "a", "predicate": "b", "object": "c", "not": "yes"}], "triples[1]"),
         (HEAD, [{"subject": "a", "predicate": "b", "object": "c", "why": "d"}], "triples[1]"),
+        (HEAD, [["a", "b", ["c"]]], "triples[1]"),
+        (HEAD, [["a", "b", {"c": "d"}]], "triples[1]"),
+        (HEAD, [["Norway", "code", False]], "triples[1]"),
+        (HEAD, [["a", "b", "c\ud800"]], "triples[1]"),
+        (HEAD, [["a", "b", "c\x00"]], "triples[1]"),
+        (HEAD, [["a", "b", "c\u2028d"]], "triples[1]"),
+        ({**HEAD, "version": ["1"]}, [["a", "b", "c"]], "version"),
+        ({**HEAD, "source": True}, [["a", "b", "c"]], "source"),
     ],
 )
 def test_what_is_wrong_is_named(head: dict[str, object], rows: list[object], field: str) -> None:

@@ -102,10 +102,11 @@ quotas: {per_session: 1, per_source_per_day: {default: 5, form: 2}}
         ("protected: [role]\n", "protected", 3, "must hold legal_name"),
         ("standing_instructions: [payout]\n", "standing_instructions", 3, "must not hold payout"),
         ("quotas: {per_session: many}\n", "quotas.per_session", 3, "must be an integer"),
+        ("quotas: {per_session: 0777}\n", "quotas.per_session", 3, "must be an integer"),
         ("quotas: {per_session: 99999999999}\n", "quotas.per_session", 3, "is too large"),
         ("name: other\n", "name", 3, "is given twice"),
         ("no_store: [keys]\n", "no_store", 3, "must be an object"),
-        ("a: &x [1]\nb: *x\n", "", 1, "must not use YAML aliases"),
+        ("a: &x [1]\nb: *x\n", "", 4, "must not use YAML aliases"),
         ("rules: [\n", "", 4, "is not valid YAML"),
     ],
 )

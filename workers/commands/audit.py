@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "audit",
         help=tr(
-            "核对：收到的每个事件只入账一次，窗口只应用一次，索引与数据库一致。",
+            "核对：事件只入账一次，窗口只应用一次，索引与数据库一致。",
             "Check that every event is accounted for once, every window applied once, the index equal to SQL.",
         ),
     )(audit)

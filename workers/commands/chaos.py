@@ -42,7 +42,7 @@ def chaos(
     outage: bool = typer.Option(
         False,
         help=tr(
-            "只让模型一直不可用（429、500、乱码、无应答），其余正常",
+            "只让模型一直不可用，其余正常",
             "break nothing but the model: 429, 500, garbage, silence all the time",
         ),
     ),

@@ -148,7 +148,7 @@ def _chosen(letter_ids: list[UUID] | None, every: list[UUID], *, everything: boo
 
 def _kind(given: str) -> str | None:
     if given and given not in KINDS:
-        raise BadInput("kind", " | ".join(KINDS))
+        raise BadInput("--kind", f"must be one of {', '.join(KINDS)}")
     return given or None
 
 

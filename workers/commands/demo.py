@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "demo",
         help=tr(
-            "在临时目录启动全部进程，演一个故事（或一个对话文件），再提问并核对答案。",
+            "在临时目录启动全部进程，演一个故事或文件，再核对答案。",
             "Start everything on a scratch folder, play a story (or a file), ask questions, check the answers.",
         ),
     )(demo)

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "eval",
         help=tr(
-            "在临时实例上跑用例文件（对话、语句、投毒），逐条报告不符之处；有一条不符即以 1 退出。",
+            "在临时实例上运行用例文件，报告不符之处；有不符即以 1 退出。",
             "Run files of cases (dialogues, statements, poisoning) on a scratch instance; exit code 1 when any fails.",
         ),
     )(evaluate)
@@ -30,13 +30,15 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     *,
-    files: list[Path] = typer.Argument(help="JSON Lines"),  # noqa: B008 - typer's way
+    files: list[Path] = typer.Argument(help=tr("JSON Lines 文件", "JSON Lines")),  # noqa: B008 - typer's way
     as_json: bool = typer.Option(False, "--json", help="JSON"),
     provider: Provider = typer.Option(  # noqa: B008 - typer's way
         Provider.OFFLINE, "--provider", help="offline | openai (AFTERTURN_LLM_*)"
     ),
-    repeat: int = typer.Option(1, "--repeat", min=1, max=100, help="later rounds shuffle the arrival of turns"),
-    seed: int = typer.Option(1, "--seed", help="of the shuffles"),
+    repeat: int = typer.Option(
+        1, "--repeat", min=1, max=100, help=tr("轮数，后几轮打乱到达次序", "later rounds shuffle the arrival of turns")
+    ),
+    seed: int = typer.Option(1, "--seed", help=tr("打乱次序的种子", "of the shuffles")),
 ) -> None:
     """Exit code 1 when any case fails, 2 for a broken file."""
     from rich.console import Console  # noqa: PLC0415 - seconds that other commands need not pay

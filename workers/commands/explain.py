@@ -21,8 +21,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         "explain",
         help=tr(
-            "说明一条记忆的来历：谁说了什么，依据哪条规则作了什么决定，取代了什么，被什么取代。",
-            "Tell why a memory is as it is: who said what, which rule decided what, what it replaced and what it.",
+            "说明一条记忆的来历：谁说了什么，依据哪条规则，取代了什么。",
+            "Tell why a memory is as it is: who said what, which rule decided, what it replaced or was replaced by.",
         ),
     )(explain)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import typer
 
 from schemas.errors import BadInput, NotFound
 from stores.settings import load_settings
+from workers.commands.reading import read_text
 from workers.speech import show, show_json, tell, tr
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def import_file(
     from memory.knowledge import document  # noqa: PLC0415
     from stores import knowledge  # noqa: PLC0415 - SQL: a second that other commands need not pay
 
-    head, rows = read_file(Path(file))
+    head, rows = read_file(file)
     options = {"source": source, "version": version, "valid_from": valid_from}
     head |= {name: given for name, given in options.items() if given}
     now = datetime.now(UTC)
@@ -121,28 +122,21 @@ def withdraw(
     tell(f"已撤回 {source} {version}", f"withdrew {source} {version}")
 
 
-def read_file(file: Path) -> tuple[dict[str, object], list[object]]:
-    """A file's head and triples. Raises: BadInput, with what is wrong; never the file's words."""
-    try:
-        if file.stat().st_size > MAX_FILE_BYTES:
-            raise BadInput("file", f"larger than {MAX_FILE_BYTES >> 20} MB")
-        words = file.read_text(encoding="utf-8")
-    except OSError as exc:
-        raise BadInput("file", f"cannot be read ({type(exc).__name__})") from None
-    except UnicodeDecodeError:
-        raise BadInput("file", "is not UTF-8") from None
-    return _yaml(words) if file.suffix.lower() in _YAML else _json_lines(words)
+def read_file(file: str) -> tuple[dict[str, object], list[object]]:
+    """A file's head and triples, numbers and names as they are written. Raises: BadInput; never the file's words."""
+    words = read_text(file, max_bytes=MAX_FILE_BYTES)
+    return _yaml(file, words) if Path(file).suffix.lower() in _YAML else _json_lines(file, words)
 
 
-def _yaml(words: str) -> tuple[dict[str, object], list[object]]:
-    import yaml  # noqa: PLC0415 - only this command reads YAML
+def _yaml(file: str, words: str) -> tuple[dict[str, object], list[object]]:
+    from memory.yaml_tree import BadYaml, compose, plain  # noqa: PLC0415 - only this command reads YAML
 
     try:
-        found: Any = yaml.safe_load(words)
-    except yaml.YAMLError:
-        raise BadInput("file", "is no YAML") from None
+        found = plain(compose(words))
+    except BadYaml as exc:
+        raise BadInput(f"{file}:{exc.line}", exc.reason) from None
     if not isinstance(found, dict):
-        raise BadInput("file", "needs source, version and triples")
+        raise BadInput(file, "must have source, version and triples")
     head = dict(cast("dict[str, object]", found))
     rows = head.pop("triples", None)
     if not isinstance(rows, list):
@@ -150,18 +144,38 @@ def _yaml(words: str) -> tuple[dict[str, object], list[object]]:
     return head, cast("list[object]", rows)
 
 
-def _json_lines(words: str) -> tuple[dict[str, object], list[object]]:
+def _json_lines(file: str, words: str) -> tuple[dict[str, object], list[object]]:
     rows: list[object] = []
-    for number, line in enumerate(words.splitlines(), 1):
+    # Not splitlines: a string of JSON may hold U+2028 as it is.
+    for number, line in enumerate(words.split("\n"), 1):
         if line.strip():
             try:
-                rows.append(json.loads(line))
+                rows.append(_JSON.decode(line.strip()))
             except json.JSONDecodeError:
-                raise BadInput("file", f"line {number} is no JSON") from None
+                raise BadInput(f"{file}:{number}", "must be JSON") from None
+            except RecursionError:
+                raise BadInput(f"{file}:{number}", "is nested too deeply") from None
+            except ValueError:
+                raise BadInput(f"{file}:{number}", "must be JSON with each name once, and no NaN") from None
     first = rows[0] if rows else None
     if isinstance(first, dict) and "subject" not in first:
         return dict(cast("dict[str, object]", first)), rows[1:]
     return {}, rows
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "a name is given twice"
+        raise ValueError(msg)
+    return found
+
+
+def _no_number(word: str) -> object:
+    raise ValueError(word)
+
+
+_JSON = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number, object_pairs_hook=_once)
 
 
 def _in_tenant(name: str, work: Callable[[Session, Tenant], R]) -> R:
@@ -171,8 +185,7 @@ def _in_tenant(name: str, work: Callable[[Session, Tenant], R]) -> R:
     def run(session: Session) -> R:
         owner = tenancy.find_tenant(session, name)
         if owner is None:
-            msg = f"there is no tenant {name}"
-            raise NotFound(msg)
+            raise NotFound(tr(f"没有租户 {name}", f"there is no tenant {name}"))
         return work(session, owner)
 
     with opened(load_settings()) as database:

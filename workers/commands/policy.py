@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import getpass
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemas.errors import BadInput
 from schemas.reasons import reason_text
+from workers.commands.reading import read_text
 from workers.commands.review import AS_JSON, TENANT, desk
 from workers.speech import show, show_json, tell, tr
 
 if TYPE_CHECKING:
     from memory.policy_file import Reading
+
+_BYTES_PER_CHAR = 4
 
 FILE = Annotated[str, typer.Argument(help=tr("YAML 文件，或 -", "a YAML file, or -"))]
 
@@ -128,12 +129,9 @@ def set_policy(
 
 
 def _read(file: str) -> tuple[str, Reading]:
-    from memory.policy_file import read  # noqa: PLC0415 - YAML: only these commands need it
+    from memory.policy_file import MAX_CHARS, read  # noqa: PLC0415 - YAML: only these commands need it
 
-    try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-    except (OSError, UnicodeError) as exc:
-        raise BadInput("file", tr("无法读取，应为 UTF-8 文本文件", "cannot be read; it must be UTF-8 text")) from exc
+    text = read_text(file, max_bytes=MAX_CHARS * _BYTES_PER_CHAR)
     return text, read(text)
 
 

@@ -39,10 +39,12 @@ def requests(
 
     if done and refused:
         raise BadInput("requests", tr("--done 与 --refused 只能给一个", "give one of --done, --refused"))
+    if refused and not note.strip():
+        raise BadInput("--note", "is required")
     with desk(tenant) as (kit, tenant_id):
         if done or refused:
             state = "done" if done else "refused"
-            ended = asked.answer(kit, tenant_id, _uuid(done or refused), state, me(by), note=note or None)
+            ended = asked.answer(kit, tenant_id, _uuid(f"--{state}", done or refused), state, me(by), note=note or None)
             found = [ended]
         else:
             states = ("open", "done", "refused") if everything else ("open",)
@@ -60,8 +62,8 @@ def requests(
         raise typer.Exit(1)
 
 
-def _uuid(text: str) -> UUID:
+def _uuid(option: str, text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as exc:
-        raise BadInput("id", "must be a UUID") from exc
+        raise BadInput(option, "must be a UUID") from exc

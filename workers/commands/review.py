@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import getpass
 import json
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 from uuid import UUID
 
@@ -16,6 +14,7 @@ import typer
 from memory.wording import reason_words
 from schemas.errors import BadInput, NotFound
 from stores.settings import load_settings
+from workers.commands.reading import read_text
 from workers.speech import show, show_json, tell, tr
 
 if TYPE_CHECKING:
@@ -23,11 +22,13 @@ if TYPE_CHECKING:
     from tasks.intake import Intake
     from tasks.review import Ended, Said, Who
 
+MAX_FILE_BYTES = 64 * 1024 * 1024
 Ids = Annotated[list[str] | None, typer.Argument(help=tr("编号，可写作 编号:内容哈希", "ids, or ID:HASH"))]
 OneId = Annotated[UUID, typer.Argument(help=tr("编号", "the statement's id"))]
 TENANT = Annotated[str, typer.Option("--tenant", help=tr("租户", "tenant"))]
 HASH = Annotated[str, typer.Option("--hash", help=tr("list 所示的内容哈希", "the content hash that list showed"))]
 REASON = Annotated[str, typer.Option("--reason", "-r", help=tr("原因", "why"))]
+WHY_NOT = Annotated[str, typer.Option("--reason", "-r", help=tr("原因，必填", "why; needed"))]
 BY = Annotated[str, typer.Option("--by", help=tr("审核者姓名", "the reviewer's name"))]
 FROM = Annotated[str, typer.Option("--from", help=tr("JSON 文件，或 -", "a JSON file, or -"))]
 CONSENT = Annotated[bool, typer.Option("--user-consent", help=tr("用户已同意", "its user agreed"))]
@@ -135,9 +136,12 @@ def approve(
     """Approves. Exits 1 when one of them could not be."""
     from tasks.review import Said  # noqa: PLC0415 - SQL and Celery: a second that other commands need not pay
 
+    named = _chosen(ids, source, content_hash)
+    if any(seen is None for _, seen in named):
+        raise _no_hash()
     chosen = [
         Said(evidence_id=one, verdict="approve", content_hash=seen, reason=reason or None, has_user_consent=consent)
-        for one, seen in _chosen(ids, source, content_hash)
+        for one, seen in named
     ]
     _judge(tenant, chosen, by, as_json=as_json)
 
@@ -157,10 +161,12 @@ def edit(
     """Puts other words in the place of these and approves them."""
     from tasks.review import Said  # noqa: PLC0415 - SQL and Celery: a second that other commands need not pay
 
+    if not content_hash:
+        raise _no_hash()
     said = Said(
         evidence_id=evidence_id,
         verdict="edit",
-        content_hash=content_hash or None,
+        content_hash=content_hash,
         value=value,
         key=key or None,
         reason=reason or None,
@@ -175,13 +181,15 @@ def reject(
     tenant: TENANT = "default",
     content_hash: HASH = "",
     source: FROM = "",
-    reason: REASON = "",
+    reason: WHY_NOT = "",
     by: BY = "",
     as_json: AS_JSON = False,
 ) -> None:
     """Rejects; the reason is kept. Exits 1 when one of them could not be."""
     from tasks.review import Said  # noqa: PLC0415 - SQL and Celery: a second that other commands need not pay
 
+    if not reason.strip():
+        raise BadInput("--reason", "is required")
     chosen = [
         Said(evidence_id=one, verdict="reject", content_hash=seen, reason=reason or None)
         for one, seen in _chosen(ids, source, content_hash)
@@ -253,15 +261,17 @@ def _chosen(ids: list[str] | None, source: str, content_hash: str) -> list[tuple
         raise BadInput("ids", "must be a UUID") from exc
 
 
+def _no_hash() -> BadInput:
+    return BadInput("--hash", tr("必填：show 所示的内容哈希", "is required: the content hash that show told"))
+
+
 def _from_file(source: str) -> list[tuple[UUID, str | None]]:
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
-        items = cast("list[dict[str, Any]]", json.loads(text))
-        return [(UUID(one["id"]), str(one["content_hash"])) for one in items]
-    except (OSError, ValueError, KeyError, TypeError) as exc:
-        raise BadInput(
-            "--from", tr("应为 list --json 给出的 JSON 列表", "must be a JSON list as list --json gives it")
-        ) from exc
+        items = cast("list[dict[str, Any]]", json.loads(read_text(source, max_bytes=MAX_FILE_BYTES)))
+        return [(UUID(str(one["id"])), str(one["content_hash"])) for one in items]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        reason = tr("应为 list --json 给出的 JSON 列表", "must be a JSON list as list --json gives it")
+        raise BadInput(source, reason) from None
 
 
 def _side_by_side(one: ReviewItem) -> list[str]:

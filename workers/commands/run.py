@@ -135,7 +135,7 @@ def _where(settings: Settings) -> dict[str, str]:
     where = {
         "url": settings.url,
         "flower_url": f"http://{settings.flower.host}:{settings.flower.port}" if settings.flower.port else "",
-        "flower_user": settings.flower.user,
+        "flower_user": settings.flower.user if settings.flower.port else "",
         "flower_password_file": str(settings.home / "flower-password") if has_flower else "",
         "key_file": str(settings.key_file),
         "home": str(settings.home),

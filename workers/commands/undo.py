@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from schemas.errors import BadInput
-from workers.commands.review import AS_JSON, BY, REASON, TENANT, desk, me
+from workers.commands.review import AS_JSON, BY, TENANT, desk, me
 from workers.speech import show, show_json, tell, tr
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def undo(
     user: str = typer.Option("", "--user", "-u", help=tr("用户", "user id")),
     back: str = typer.Option("", "--back", help=tr("要收回的撤销编号", "the undo to give back")),
     listing: bool = typer.Option(False, "--list", help=tr("列出所有撤销", "list all of them")),
-    reason: REASON = "",
+    reason: str = typer.Option("", "--reason", "-r", help=tr("原因，撤销时必填", "why; needed to take back")),
     by: BY = "",
     tenant: TENANT = "default",
     as_json: AS_JSON = False,
@@ -50,6 +50,10 @@ def undo(
     if len(given) + bool(back) + listing != 1:
         what = "--session, --source, --event, --summary, --back, --list"
         raise BadInput("undo", tr(f"给出其中一个：{what}", f"give one of {what}"))
+    if given and not reason.strip():
+        raise BadInput("--reason", "is required")
+    if session and not user:
+        raise BadInput("--user", "is required")
     with desk(tenant) as (kit, tenant_id):
         if listing:
             _list(undoing.listed(kit, tenant_id, limit=1000), as_json=as_json)
