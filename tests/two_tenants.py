@@ -125,6 +125,10 @@ class Org:
             reason=enclose(self.canary),
             decided_at=NOON,
         )
+        yield from self._work(turn, user_ref)
+
+    def _work(self, turn: Turn, user_ref: UUID) -> Iterator[Any]:
+        tenant_id = self.house.key.tenant_id
         yield Draft(
             id=self.ids["draft"],
             tenant_id=tenant_id,
