@@ -8,7 +8,21 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import dead, events, health, memories, operations, problems, recall, requests, reviews, spend, undos, why
+from api import (
+    dead,
+    events,
+    health,
+    memories,
+    operations,
+    problems,
+    recall,
+    requests,
+    reviews,
+    spend,
+    undos,
+    users,
+    why,
+)
 from api.limits import BodyLimit
 from api.state import Held, close, warm
 from stores import tracing
@@ -22,6 +36,7 @@ _TAGS = [
     {"name": "dead letters", "description": "What could not be processed: look, try again, or drop. Right: admin."},
     {"name": "recall", "description": "What matters for the next turn, under a token budget."},
     {"name": "memories", "description": "What is remembered, where it comes from, how it changed."},
+    {"name": "users", "description": "Which ids are the same person."},
     {"name": "reviews", "description": "Statements that wait for a person, and what was decided. Right: review."},
     {"name": "privacy", "description": "What users asked for in a conversation, with a due date. Right: erase."},
     {"name": "operations", "description": "Long work that was asked for."},
@@ -64,6 +79,7 @@ def create_app(kit: Kit | None = None) -> FastAPI:
         recall,
         why,
         memories,
+        users,
         reviews,
         undos,
         requests,

@@ -62,6 +62,9 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
         "content_changed": "These are not the words that you were shown. Look at it again, then decide.",
         "needs_user": "Only its user can let this be kept: ask them, or say that they agreed (has_user_consent).",
         "refused_value": "The guard does not let these words into memory.",
+        "joined_elsewhere": "This id is joined to another user. Part them first.",
+        "alias_is_root": "This id is the one that the others are joined to. Part those from it.",
+        "too_many_aliases": "One person has at most 50 ids.",
         "internal": "This is a bug on our side. Its traceback is in the log under the request id.",
     },
     "zh": {
@@ -89,6 +92,9 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
         "content_changed": "这不是您所看到的内容；请重新查看后再决定。",
         "needs_user": "只有用户本人可以允许保留；请询问用户，或注明用户已同意（has_user_consent）。",
         "refused_value": "守卫不允许记下这些内容。",
+        "joined_elsewhere": "该编号已归到另一位用户名下；请先分开。",
+        "alias_is_root": "其他编号都归在该编号名下；请分开那些编号。",
+        "too_many_aliases": "同一个人最多可有 50 个编号。",
         "internal": "这是我们的错误；日志中可按请求编号找到详情。",
     },
 }

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from afterturn.masking import mask
 from memory.disguise import View, hidden, payloads, views
-from memory.guard_rules import RULES
+from memory.guard_rules import speaking_of
 from memory.sensitive import classes_in
 from schemas.decisions import Flag
 
@@ -21,6 +21,7 @@ SPECIAL = "special_"
 
 _SENTENCE_END = re.compile(r"[。！？\n]|[.!?]+(?=[\s\"')\]”’]|$)|(?<=[\u4e00-\u9fff])[!?]")
 _CLAUSE_END = re.compile(r"[。！？!?\n，,；;、]|\.(?=\s|$)|\s(?:and|but)\s|而且|但是|所以|以及")
+_NAMED = re.compile(r"(?:\bis|\bare|\bwas|[:：=是为])\s*$")
 _MASKED = re.compile(r"\[secret:[a-z_]{3,16}\]")
 
 
@@ -37,7 +38,7 @@ def flags(text: str) -> tuple[Flag, ...]:
         *_by_rules(seen, sentences),
         *_specials(text, seen[0]),
         *_encoded(text),
-        *_secrets(text),
+        *_secrets(text, seen),
         *(Flag(*sentences.around(*place), "hidden_characters", "pending") for place in hidden(text)),
     }
     return tuple(sorted(found, key=lambda flag: (flag.start, flag.end, flag.code)))
@@ -64,14 +65,29 @@ class _Parts:
 
 def _by_rules(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
     whole = (0, len(sentences.text))
+    told: set[str] = set()
     for view in seen:
-        for rule in RULES:
+        for rule in speaking_of(view.text):
             for found in rule.pattern.finditer(view.text):
-                if found.end() > found.start():
-                    start, end = _trimmed(view, found.start(), found.end())
-                    place = sentences.around(*view.origin(start, end))
-                    # "This is not to be kept" speaks of what was said before it as well.
-                    yield Flag(*(whole if rule.code == "no_store" else place), rule.code, rule.action)
+                crossed = sum(found.start() < join < found.end() for join in view.joins)
+                # Joined sentences tell more if the words cross a border, or need what stands behind it.
+                if found.end() == found.start() or crossed > 1 or (view.joins and not crossed and rule.code in told):
+                    continue
+                start, end = _trimmed(view, found.start(), found.end())
+                place = sentences.around(*view.origin(start, end))
+                if rule.code == "no_store":  # "This is not to be kept" speaks of what was said before it as well.
+                    place = whole
+                elif rule.code == "fake_system" or (view.joins and not crossed):
+                    # A false heading speaks for what stands below it.
+                    place = (place[0], sentences.around(*_last(place[1], len(sentences.text)))[1])
+                if not view.joins:
+                    told.add(rule.code)
+                yield Flag(*place, rule.code, rule.action)
+
+
+def _last(end: int, length: int) -> tuple[int, int]:
+    """The character after a sentence and its space, if there is one."""
+    return (min(end + 1, length - 1), min(end + 2, length))
 
 
 def _specials(text: str, view: View) -> Iterator[Flag]:
@@ -83,14 +99,24 @@ def _specials(text: str, view: View) -> Iterator[Flag]:
 def _encoded(text: str) -> Iterator[Flag]:
     for start, end, decoded in payloads(text):
         plain = views(decoded)[0].text
-        if any(rule.pattern.search(plain) for rule in RULES) or mask(decoded)[1]:
+        if any(rule.pattern.search(plain) for rule in speaking_of(plain)) or mask(decoded)[1]:
             yield Flag(start, end, "encoded_payload", "reject")
 
 
-def _secrets(text: str) -> Iterator[Flag]:
+def _secrets(text: str, seen: Sequence[View]) -> Iterator[Flag]:
     masked, types = mask(text)
     for start, end in _masked_places(text, masked) if types else (one.span() for one in _MASKED.finditer(text)):
         yield Flag(start, end, "secret", "reject")
+    for view in seen:
+        if view.text == text:
+            continue
+        masked, types = mask(view.text)
+        for start, end in _masked_places(view.text, masked) if types else ():
+            if not view.joins or _NAMED.search(view.text, max(0, start - 12), start):
+                first, last = view.origin(start, end)
+                while last < len(text) and "!" <= text[last] <= "~":  # What a disguise hid of its end goes with it.
+                    last += 1
+                yield Flag(first, last, "secret", "reject")
 
 
 def _masked_places(text: str, masked: str) -> list[tuple[int, int]]:

@@ -7,37 +7,20 @@ bounded and stay inside a sentence. A pattern never decides that something is sa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from schemas.decisions import FlagAction
+from memory.guard_attacks_en import ATTACKS_EN
+from memory.guard_claims_en import CLAIMS_EN
+from memory.guard_patterns import Rule, rules
+from memory.guard_zh import RULES_ZH
 
-# A gap inside a sentence, for {EN:n} and {ZH:n}.
-_GAP = re.compile(r"\{(EN|ZH):(\d+)\}")
-_CLASSES = {"EN": r"[^.!?\n]", "ZH": r"[^。！？!?\n]"}
 _START = r"(?:^|[.!?:;,。！？：；，\n]\s*|\bplease\s+|请)"
 _NUMBER = r"(?:\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}|\d(?:[ -]?\d){5,}|0x[0-9a-f]{8,}|\S+@\S+|\[secret:[a-z_]+\])"
 _WHO = r"(?:patient|user|customer|client|account|member|student|employee|person)"
 _ZH_WHO = r"(?:患者|病人|用户|客户|账号|帐号|账户|帐户|会员|学员|顾客)"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A family: its code, what becomes of the sentence, and the pattern."""
-
-    code: str
-    action: FlagAction
-    pattern: re.Pattern[str]
-
-
-def _rules(code: str, action: FlagAction, *patterns: str) -> tuple[Rule, ...]:
-    return tuple(Rule(code, action, re.compile(_GAP.sub(_gap, one), re.MULTILINE)) for one in patterns)
-
-
-def _gap(found: re.Match[str]) -> str:
-    return f"{_CLASSES[found[1]]}{{0,{found[2]}}}?"
-
-
-_OVERRIDE = _rules(
+_OVERRIDE = rules(
     "override",
     "reject",
     r"(?<!n't )(?<!not )(?<!never )(?<!\bi )(?<!you )(?<!i always )(?<!i usually )(?<!i often )(?<!tend to )"
@@ -56,7 +39,7 @@ _OVERRIDE = _rules(
     r"(?!{ZH:6}我){ZH:12}(?:之前|以前|前面|以上|上面|上述|先前|所有|全部|一切|任何|系统|原有|你的|安全)"
     r"{ZH:10}(?:指令|指示|规则|提示|设定|约束|限制|命令|政策|准则|规定|系统消息)",
 )
-_FAKE_SYSTEM = _rules(
+_FAKE_SYSTEM = rules(
     "fake_system",
     "reject",
     r"<\|[a-z_]{2,24}\|>|</?(?:im_start|im_end|system|system-reminder|inst|sys|start_of_turn|end_of_turn)/?>"
@@ -72,7 +55,7 @@ _FAKE_SYSTEM = _rules(
     r"|必须|从现在|以后"
     r"|忽略|执行|提额|授权|批准|信任|管理员))",
 )
-_PERSONA = _rules(
+_PERSONA = rules(
     "persona",
     "reject",
     r"\b(?:you are|you're|you will be|act as|become)\b{EN:30}\b(?:(?:developer|god|jailbreak|dan|debug|sudo"
@@ -88,7 +71,7 @@ _PERSONA = _rules(
     r"(?:假装|扮演|假设)你?{ZH:8}(?:没有|不受)(?:任何)?(?:限制|约束|规则)",
 )
 _SPEAKS = r"(?:says?|said|asks?|mentions?|types?|writes?|replies|thanks?|confirms?|uploads?|sends?)"
-_TRIGGER = _rules(
+_TRIGGER = rules(
     "tool_trigger",
     "reject",
     r"\b(?:next time|when(?:ever)?|if|once|after|as soon as|every time|the moment)\b{EN:60}\b"
@@ -115,7 +98,7 @@ _AWAY = (
     r"{EN:30}\b(?:to|at|via)\b\s{0,3}(?:\S{1,64}@\S|https?://|www\."
     r"|[\w-]{1,60}\.(?:com|net|io|org|cn|example|dev|xyz)\b)"
 )
-_EXFILTRATION = _rules(
+_EXFILTRATION = rules(
     "exfiltration",
     "reject",
     r"!\[[^\]\n]{0,80}\]\(\s*https?://[^)\s]{0,300}[?&][^)\s]{0,300}=",
@@ -143,7 +126,7 @@ _PRIVATE = (
     r"(?:memor(?:y|ies)|passwords?|chats?|conversations?|histor(?:y|ies)|orders?|address(?:es)?"
     r"|profiles?|personal|private|data|records?|phone)"
 )
-_CROSS_USER = _rules(
+_CROSS_USER = rules(
     "cross_user",
     "reject",
     r"\b(?:remember|save|store|memori[sz]e|record|note|keep|set|write)\b{EN:30}\b(?:for|to|in|into"
@@ -164,7 +147,7 @@ _CROSS_USER = _rules(
     r"(?:为|给|对|替|帮)(?:所有|全部|每个|其他|别的)的?(?:用户|客户|人|顾客){ZH:10}(?:记住|记录|保存|写入|设置"
     r"|设定|记)",
 )
-_COMMAND = _rules(
+_COMMAND = rules(
     "poisoned_command",
     "reject",
     r"\b(?:curl|wget|iwr|invoke-webrequest|fetch)\b[^\n]{0,160}?\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b",
@@ -176,7 +159,7 @@ _COMMAND = _rules(
     r"['\"]\s*;\s*drop\s+(?:table|database)\b|<script\b|\bjavascript:\S",
 )
 _ADMIN = r"(?:admin|administrator|superuser|sysadmin|root user|super admin|moderator|system owner|owner)"
-_PRIVILEGE = _rules(
+_PRIVILEGE = rules(
     "privilege",
     "pending",
     r"\bi(?:'m| am) (?:an? |the |your |actually )?(?:(?:authori[sz]ed|verified|global|super|workspace|account"
@@ -190,7 +173,7 @@ _PRIVILEGE = _rules(
     r"{EN:20}\b(?:for me|for my|for us|my|always|from now on)\b",
     r"\bi (?:have|got|was granted|was given|possess)\b (?:the )?(?:full |all |admin(?:istrator)? |root "
     r"|elevated |super(?:user)? |unlimited )"
-    r"{1,3}(?:access|permissions?|rights|privileges)\b",
+    r"{1,3}(?:access|permissions?|rights|privileges)\b(?! (?:to|on|over|for|in) (?:my|our|a|an) )",
     r"\b(?:grant|give|assign) me\b{EN:12}\b(?:admin(?:istrator)?|root|full|elevated|superuser|unlimited)\b",
     r"\b(?:mark|save|record|remember|treat|consider|register|flag|store) me as\b{EN:20}\b(?:"
     + _ADMIN
@@ -210,7 +193,7 @@ _PRIVILEGE = _rules(
     r"(?:给|为)我(?:开通|开启|授予|加上|提升|设置|开放)?{ZH:4}(?:管理员|最高|root|超级|全部)(?:的)?权限",
     r"我(?:有|拥有|具备|享有)(?:最高|全部|所有|管理员|超级){ZH:4}权限",
 )
-_PAYMENT = _rules(
+_PAYMENT = rules(
     "payment",
     "pending",
     r"\b(?:bank|payout|refunds?|payments?|iban|routing|paypal|wallet|crypto|usdt|bitcoin|salary|direct deposit"
@@ -227,7 +210,7 @@ _PAYMENT = _rules(
     r"(?:钱|款项?|退款|货款|工资|尾款){ZH:8}(?:打|转|汇|退)(?:到|给|至|进|去){ZH:12}(?:\d(?:[ -]?\d){5,}"
     r"|新的?(?:账|帐|卡)|另一?(?:个|张)|别的)",
 )
-_IDENTITY = _rules(
+_IDENTITY = rules(
     "identity_redirect",
     "pending",
     r"\bfor " + _WHO + r" \S{1,40}{EN:20}\buse\b{EN:30}\b(?:of|from|for) " + _WHO + r"\b",
@@ -248,7 +231,7 @@ _IDENTITY = _rules(
     r"(?:找回|安全|绑定|密保|登录|注册)的?(?:手机号?码?|邮箱|电话){ZH:6}(?:改|换|变更|更换|修改|更新)(?:成|为|到|了)",
 )
 _BEST = r"(?:trusted|trustworthy|reliable|authoritative|best|only|preferred|go-to|top|official|safest|leading)"
-_BIAS = _rules(
+_BIAS = rules(
     "bias",
     "pending",
     r"\b(?:remember|treat|consider|regard|view|cite|list|note|save|store)\b(?! me\b){EN:60}\bas\b{EN:25}\b"
@@ -264,7 +247,7 @@ _BIAS = _rules(
     r"|靠))的?(?:信息|投资)?(?:来源|品牌|平台|选择|专家|公司|渠道|机构)",
     r"(?:始终|永远|总是|一律|无条件)(?:信任|相信|听从|采信)",
 )
-_FALSE_SUCCESS = _rules(
+_FALSE_SUCCESS = rules(
     "false_success",
     "pending",
     r"\b(?:never|don't|do not|no need to|skip)\b{EN:16}\b(?:tests?|checks?|verification|validation|backups?"
@@ -281,7 +264,7 @@ _ORDERS = (
     r"(?:approve|grant|authori[sz]e|execute|deploy|delete|transfer|wire|refund|waive|unlock|skip|bypass"
     r"|obey|comply|agree with)"
 )
-_STANDING = _rules(
+_STANDING = rules(
     "standing_order",
     "pending",
     _START + r"(?:from now on|henceforth|in (?:the )?future|every time|each time),? (?:you (?:should|must"
@@ -298,7 +281,7 @@ _HELD = (
     r"(?:保存|存储|储存|存下|存|记录|记下|记住|记|收集|掌握|留存|留)(?:下来|着|了)?的?)?"
 )
 _REQUESTS = (
-    *_rules(
+    *rules(
         "erase",
         "request",
         r"(?<!n't )(?<!not )(?<!never )\b(?:delete|erase|forget|remove|wipe|clear|purge"
@@ -323,7 +306,7 @@ _REQUESTS = (
         + r"{ZH:4}(?:关于我|我)的{ZH:10}(?:都|全部|全|统统|彻底)?(?:删|清|忘|抹)(?:除|掉|空|了|光|去)",
         r"(?:删除|清除|忘掉|抹掉)(?:你)?(?:所有|全部|一切)?(?:知道|记住|记得|保存|存储)的?(?:关于我|我){ZH:6}",
     ),
-    *_rules(
+    *rules(
         "access",
         "request",
         r"\bwhat (?:all )?(?:do|did|have|has) you (?:know|remember(?:ed)?|stored?|saved?|recorded?|got|keep"
@@ -338,7 +321,7 @@ _REQUESTS = (
         r"(?:导出|下载|给我看看?|查看|看看)(?:你)?(?:保存|记住|记录)?的?(?:关于)?我的(?:所有|全部)?(?:个人数据"
         r"|个人信息|记忆|全部数据|数据)",
     ),
-    *_rules(
+    *rules(
         "no_store",
         "request",
         r"\boff the record\b",
@@ -367,6 +350,18 @@ RULES: tuple[Rule, ...] = (
     *_BIAS,
     *_FALSE_SUCCESS,
     *_STANDING,
+    *ATTACKS_EN,
+    *CLAIMS_EN,
+    *RULES_ZH,
     *_REQUESTS,
 )
 """Every rule; the first of a family that matches a sentence names it."""
+
+
+def speaking_of(text: str) -> Iterator[Rule]:
+    """The rules that may hold in a text: the others need a word that it lacks."""
+    asked: dict[re.Pattern[str], bool] = {}
+    for rule in RULES:
+        if rule.needs is not None and not asked.setdefault(rule.needs, rule.needs.search(text) is not None):
+            continue
+        yield rule

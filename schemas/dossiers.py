@@ -210,3 +210,19 @@ class RequestView(BaseModel):
     answered_at: datetime | None = None
     answered_by: str | None = None
     note: str | None = None
+
+
+class AliasView(BaseModel):
+    """One id of a person; the root was joined to nobody."""
+
+    user_id: str
+    joined_to: str | None = None
+    joined_at: datetime | None = None
+
+
+class AliasSet(BaseModel):
+    """Everyone that a user is, the user included."""
+
+    user_id: str
+    root: str
+    members: tuple[AliasView, ...]

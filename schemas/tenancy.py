@@ -55,7 +55,7 @@ class Key(SQLModel, table=True):
 class User(SQLModel, table=True):
     """A user as agents name one. The generation moves at erasure and stops what is in flight.
 
-    `root_id` is the id of the alias set's root (its own id for a set of one).
+    `root_id` is the id of the alias set's root (its own id for a set of one): where the links of `joined_to` end.
     """
 
     __tablename__ = "users"  # pyright: ignore[reportAssignmentType]
@@ -68,4 +68,6 @@ class User(SQLModel, table=True):
     root_id: UUID = Field(index=True)
     generation: int = 0
     erased_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    joined_to: UUID | None = None
+    joined_at: datetime | None = Field(default=None, sa_type=UtcTime)
     created_at: datetime = Field(sa_type=UtcTime)

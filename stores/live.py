@@ -125,7 +125,8 @@ def pending(session: Session, sight: Sight) -> list[PendingRecord]:
 
 def _waiting(session: Session, sight: Sight, talks: Sequence[Talk]) -> _Waiting:
     """Where the user's undigested turns are, by looking at what is open: the cost does not grow with the history."""
-    windows = session.connection().execute(_windows(), {"users": sight.users}).all()
+    bound = {"tenant": sight.tenant_id, "users": sight.users}
+    windows = session.connection().execute(_windows(), bound).all()
     still_open = [window for window in windows if window.state != WindowState.DEAD]
     open_talks = [talk for talk in talks if talk.undigested_count]
     times = [talk.since for talk in open_talks if talk.since is not None]
@@ -172,7 +173,12 @@ def _spoken(seen: Form, place: ColumnElement[bool], limit: int) -> Select[Any]:
         pick(Window.state, *SAID)
         .select_from(Turn)
         .outerjoin(Window, col(Window.id) == col(Turn.window_id))
-        .where(col(Turn.role).in_(("user", "assistant", "staff")), *turns_in(seen), place)
+        .where(
+            aside(Turn.tenant_id) == given("tenant"),
+            col(Turn.role).in_(("user", "assistant", "staff")),
+            *turns_in(seen),
+            place,
+        )
         .order_by(col(Turn.at).desc(), col(Turn.event_id).desc())
         .limit(limit)
     )
@@ -186,7 +192,9 @@ def _by_user() -> ColumnElement[bool]:
 def _windows() -> Select[Any]:
     unjudged = (WindowState.WAITING, WindowState.ANSWERED, WindowState.DEAD)
     return pick(Window.id, Window.state, Window.turn_ids, Window.created_at).where(
-        col(Window.user_ref).in_(several("users")), col(Window.state).in_(unjudged)
+        aside(Window.tenant_id) == given("tenant"),
+        col(Window.user_ref).in_(several("users")),
+        col(Window.state).in_(unjudged),
     )
 
 

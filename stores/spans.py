@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid5
 
@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from schemas.decisions import HeldSpan
 from schemas.envelopes import disclose
-from schemas.tables import Evidence, Span
+from schemas.tables import Evidence, Span, Turn
 from stores import turns
 from stores.sql import insert_once
 
@@ -25,12 +25,16 @@ _HELD = pick(col(Span.event_id), col(Span.start), col(Span.end), col(Span.reason
 
 
 def hold(session: Session, tenant_id: UUID, user_ref: UUID, spans: Sequence[HeldSpan]) -> set[UUID]:
-    """Holds spans back, also such as were given back; answers the turns that lost something. Repeat: harmless."""
+    """Holds spans back, also such as were given back; answers the turns that lost something. Repeat: harmless.
+
+    A span is that of the user whose turn it is; of `user_ref` when the turn is gone.
+    """
+    owners = _owners(session, tenant_id, {span.event_id for span in spans})
     rows = [
         Span(
             id=_id(span),
             tenant_id=tenant_id,
-            user_ref=user_ref,
+            user_ref=owners.get(span.event_id, user_ref),
             event_id=span.event_id,
             start=span.start,
             end=span.end,
@@ -120,6 +124,17 @@ def words_of(session: Session, tenant_id: UUID, groups: Sequence[Sequence[UUID]]
         )
         for group in groups
     ]
+
+
+def _owners(session: Session, tenant_id: UUID, event_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    found: dict[UUID, UUID] = {}
+    ids = sorted(event_ids)
+    for start in range(0, len(ids), 500):
+        query = select(Turn.event_id, Turn.user_ref).where(
+            Turn.tenant_id == tenant_id, col(Turn.event_id).in_(ids[start : start + 500])
+        )
+        found.update(session.exec(query).all())
+    return found
 
 
 def _set_released(

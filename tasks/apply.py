@@ -31,6 +31,7 @@ from schemas.envelopes import enclose_json
 from schemas.tables import Draft, Episode, Tenant
 from schemas.tables import Session as SessionRow
 from stores import (
+    aliases,
     drafts,
     episodes,
     hot,
@@ -38,7 +39,6 @@ from stores import (
     requests,
     sessions,
     spans,
-    tenancy,
     tenant_policies,
     turns,
     undos,
@@ -106,7 +106,7 @@ def _marks(work: Work, folded: Sequence[slots.Folded]) -> list[HotKey]:
 
 
 def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mapping[str, tuple[Flag, ...]]) -> Work:
-    users = tenancy.lock_users(session, claim.tenant_id, [claim.user_ref])
+    users = aliases.lock_sets(session, claim.tenant_id, [claim.user_ref])
     windows.hold(session, claim)
     heard = hear(session, claim, context_turns=kit.settings.window.context_turns)
     return Work(

@@ -25,7 +25,7 @@ from memory.review import ReviewVerdict, Status, needs_user, status_after
 from schemas.envelopes import disclose, enclose, keyed_hash
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Evidence, Review, Tenant
-from stores import clock, facts, hot, metrics, reviews, tenancy, turns
+from stores import aliases, clock, facts, hot, metrics, reviews, turns
 from stores.hot import HotCache, HotKey
 from stores.policies import Policies
 from stores.sql import Database, after_commit
@@ -213,7 +213,7 @@ def _locked(ground: Ground, said: Said) -> Evidence:
     found = reviews.find(session, tenant_id, said.evidence_id)
     if found is None:
         raise NotFound
-    tenancy.lock_users(session, tenant_id, [found.user_ref])
+    aliases.lock_sets(session, tenant_id, [found.user_ref])
     row = reviews.find(session, tenant_id, said.evidence_id)
     if row is None:
         raise NotFound

@@ -46,7 +46,7 @@ def slot_of(row: Evidence) -> Slot:
     """The slot that a piece of evidence stands in."""
     return Slot(
         tenant_id=row.tenant_id,
-        user_ref=row.user_ref,
+        user_ref=UUID(row.scope_key) if row.scope == "user" else row.user_ref,
         scope=row.scope,
         scope_key=row.scope_key,
         subject=disclose(row.subject),
@@ -83,8 +83,10 @@ def _fold(work: Ground, slot: Slot, added: Collection[UUID]) -> Folded:
     return Folded(slot, evidence, result)
 
 
-def _slot(work: Work, one: Verified) -> Slot:
-    scope_key = _scope_key(work, one)
+def _slot(work: Work, one: Verified, owner: UUID | None = None) -> Slot:
+    """Where a statement belongs: with the root of all that its user is, or with `owner`."""
+    root = owner or work.user.root_id
+    scope_key = _scope_key(work, one, root)
     parts = slot_parts(
         scope=one.scope,
         scope_key=scope_key,
@@ -95,7 +97,7 @@ def _slot(work: Work, one: Verified) -> Slot:
     )
     return Slot(
         tenant_id=work.claim.tenant_id,
-        user_ref=work.claim.user_ref,
+        user_ref=root if one.scope == "user" else work.claim.user_ref,
         scope=one.scope,
         scope_key=scope_key,
         subject=one.subject,
@@ -107,21 +109,18 @@ def _slot(work: Work, one: Verified) -> Slot:
 
 def evidence_id(work: Work, one: Verified) -> UUID:
     """The id of the evidence that a statement becomes."""
-    return _evidence_id(work, _slot(work, one), one)
+    # The same statement in the same slot is one row, however often its window is applied, and whoever was joined since.
+    own = _slot(work, one, work.claim.user_ref)
+    return uuid5(one.event_id, f"{work.claim.window_id}:{own.hash}:{one.op}:{one.quote_start}")
 
 
-def _evidence_id(work: Work, slot: Slot, one: Verified) -> UUID:
-    # The same statement in the same slot is one row, however often its window is applied.
-    return uuid5(one.event_id, f"{work.claim.window_id}:{slot.hash}:{one.op}:{one.quote_start}")
-
-
-def _scope_key(work: Work, one: Verified) -> str:
+def _scope_key(work: Work, one: Verified, root: UUID) -> str:
     if one.scope_key is not None:
         return one.scope_key
     if one.scope == "thread":
         turn = work.turn(one.event_id)
         return (turn.thread_id if turn is not None else None) or str(work.claim.session_ref)
-    return str(work.claim.user_ref)
+    return str(root)
 
 
 def _kept(work: Ground, slot: Slot, item: FactVersion) -> Kept:
@@ -144,9 +143,9 @@ def _kept(work: Ground, slot: Slot, item: FactVersion) -> Kept:
 def _evidence(work: Work, slot: Slot, judged: Judged) -> Evidence:
     one, decision = judged.verified, judged.decision
     return Evidence(
-        id=_evidence_id(work, slot, one),
+        id=evidence_id(work, one),
         tenant_id=slot.tenant_id,
-        user_ref=slot.user_ref,
+        user_ref=work.claim.user_ref,
         user_as_said=work.user.user_id,
         scope=slot.scope,
         scope_key=slot.scope_key,

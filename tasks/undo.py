@@ -20,7 +20,7 @@ from schemas.dossiers import UndoView
 from schemas.envelopes import disclose, enclose
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Episode, Evidence, Review, Tenant, Turn, Undo, User
-from stores import catalogue, hot, reviews, sessions, spans, tenancy, undos, upkeep
+from stores import aliases, catalogue, hot, reviews, sessions, spans, tenancy, undos, upkeep
 from stores import turns as said
 from stores.sql import after_commit
 from tasks import consolidate, slots
@@ -170,7 +170,7 @@ def _one_batch(ground: Ground, kit: Desk, row: Undo, who: Who, after: UUID | Non
     session = ground.session
     heard = undos.turns_after(session, row, after, limit=BATCH)
     owners = {one.user_ref for one in (*heard, *undos.evidence(session, row, limit=BATCH))}
-    tenancy.lock_users(session, row.tenant_id, owners)
+    aliases.lock_sets(session, row.tenant_id, owners)
     # Read anew under the lock; what others said of it in between stands.
     taken = [one for one in undos.evidence(session, row, limit=BATCH) if one.user_ref in owners]
     verdicts: list[Review] = []
@@ -220,7 +220,7 @@ def _withdraw(session: Session, kit: Desk, tenant_id: UUID, undo_id: UUID, *, wh
         raise BadInput("undo_id", "is not valid")
     taken = reviews.of_undo(session, undo_id)
     heard = _all_turns(session, row)
-    tenancy.lock_users(session, tenant_id, {one.user_ref for one in (*taken, *heard)})
+    aliases.lock_sets(session, tenant_id, {one.user_ref for one in (*taken, *heard)})
     back = Undo(
         id=kit.new_id(),
         tenant_id=tenant_id,

@@ -83,11 +83,12 @@ def _commands() -> Iterable[Any]:
         run,
         spend,
         undo,
+        users,
         why,
     )
 
     yield from (run, demo, evaluate, agent, why, explain, knowledge, review, undo, policy)
-    yield from (requests, keys, spend, dead, doctor, audit, reindex, chaos, alone)
+    yield from (requests, users, keys, spend, dead, doctor, audit, reindex, chaos, alone)
 
 
 def _take_language(words: list[str]) -> tuple[Language, list[str]]:

@@ -14,6 +14,13 @@ _COLON = rb"[:=]|\xef\xbc\x9a"
 _IS = re.compile(
     rb"[\"'`]?[ ]{0,3}(?:(?:[ ]is|[ ]was|[ ]are|[ ]to|[ ]as|->|" + _COLON + rb")[ ]{0,3}){1,2}", re.IGNORECASE
 )
+# "the password for my account is ...": what a secret opens may stand between its name and its value.
+_OF = re.compile(
+    rb"(?:[ ](?:for|of|to|on|at|in|with)(?:[ ][A-Za-z0-9'._-]{1,20}){1,4}?)(?=[ ]is[ ]|[ ]was[ ]|[ ]{0,2}(?:"
+    + _COLON
+    + rb"))",
+    re.IGNORECASE,
+)
 _ASSIGN = re.compile(rb"[\"'`]?[ ]{0,3}(?:" + _COLON + rb")[ ]{0,3}")
 _SPACE = re.compile(rb"[ ]{1,3}")
 _ZH_IS = re.compile(
@@ -59,7 +66,8 @@ def _stands_alone(low: bytes, start: int, end: int) -> bool:
 
 def _by_word(data: bytes, after: int) -> _PLACE | None:
     """After is, was, to or a colon: something with a digit or sign. Right after the name: something with a digit."""
-    link = _IS.match(data, after)
+    opens = _OF.match(data, after)
+    link = _IS.match(data, after if opens is None else opens.end())
     if link is not None:
         glued = data[after : after + 1] == b"="
         return _value(data, link.end(), needs=None if glued else _HAS_SIGN, least=6 if glued else 4)
@@ -74,7 +82,8 @@ def _by_assignment(data: bytes, after: int) -> _PLACE | None:
 
 
 def _by_code(data: bytes, after: int) -> _PLACE | None:
-    found = _CODE.match(data, after)
+    opens = _OF.match(data, after)
+    found = _CODE.match(data, after if opens is None else opens.end())
     return None if found is None else found.span(1)
 
 

@@ -1,0 +1,122 @@
+"""Words that undoing a disguise needs: traditional characters, words said in the other language, words run together.
+
+Only what attacks are made of: a word that is missing here is left as it stands.
+"""
+
+from __future__ import annotations
+
+_TRADITIONAL = (
+    "規则則则員员號号帳帐賬账戶户記记憶忆們们這这個个話话實实證证權权審审認认會会從从請请條条發发"
+    "轉转給给對对錄录為为爲为無无視视設设統统開开關关閉闭應应當当後后處处檢检測测試试馬马遠远貴贵"
+    "愛爱時时間间語语諾诺據据資资訊讯傳传輸输"
+    "網网頁页電电腦脑說说問问調调執执銀银匯汇變变換换繼继總总結结終终單单雙双碼码鑰钥傳传聽听寫写"
+    "讀读與与憑凭懷怀療疗診诊斷断黨党將将檔档訂订級级價价買买賣卖優优顯显錢钱財财務务聯联繫系係系"
+    "協协議议評评論论護护護护責责"
+    "準准許许該该誰谁讓让訴诉還还進进過过達达運运選选遞递過过導导專专業业東东義义書书來来樣样機机"
+    "標标構构極极樓楼歡欢歲岁殺杀氣气決决況况淨净減减滿满準准滅灭濟济為为營营爭争獎奖獲获現现環环"
+    "產产畫画異异療疗發发監监盤盘睜睁確确"
+    "禮礼離离種种稱称穩稳窮穷筆笔節节範范簡简簽签糧粮納纳級级細细終终組组經经綁绑維维綱纲緊紧線线"
+    "練练績绩織织繳缴續续罰罚罷罢習习聞闻職职聲声膽胆臨临舉举舊旧藝艺蘭兰藥药號号術术衛卫裝装複复"
+    "見见規规覺觉覽览觀观觸触計计訓训託托"
+    "詢询詳详誤误課课諮咨諸诸謝谢識识譯译變变貨货販贩貪贪貫贯費费貼贴賞赏賠赔賴赖質质贊赞車车軟软"
+    "輕轻較较載载輪轮輯辑辦办農农連连週周遊游違违適适遲迟遺遗郵邮鄰邻醫医釋释針针鈕钮錯错鎖锁鏈链"
+    "鍵键鐘钟鐵铁門门閱阅隊队階阶際际隨随險险"
+    "隱隐難难雜杂響响項项須须頂顶預预領领頭头頻频題题額额類类願愿顧顾風风飛飞飯饭館馆駐驻驗验體体"
+    "髒脏麼么點点齊齐龍龙嶺岭師师幫帮幾几庫库廣广廢废彈弹徑径徵征復复惡恶態态慣惯憲宪懲惩戲戏戰战"
+    "擁拥擇择擊击擔担據据擴扩攔拦攝摄敗败敵敌數数"
+    "斷断於于暫暂曉晓東东榮荣槍枪樂乐樁桩檻槛歷历殘残毀毁沒没淚泪渾浑湊凑溝沟溫温滯滞潔洁潛潜濫滥"
+    "灑洒爐炉爾尔牆墙狀状獨独獻献瑣琐畢毕盜盗盡尽矚瞩祕秘禍祸積积竊窃競竞築筑籌筹紀纪約约紅红純纯"
+    "紙纸絕绝絡络統统綜综緒绪編编緩缓縮缩"
+    "縱纵總总繪绘羅罗義义聖圣聰聪肅肃脅胁脫脱腳脚臺台與与興兴蓋盖薦荐蘇苏處处虛虚蟲虫補补製制襲袭"
+    "親亲訪访評评詞词詐诈試试詩诗誇夸誘诱誠诚誡诫談谈諧谐謀谋謊谎講讲譽誉豎竖負负財财貢贡貸贷貿贸"
+    "賀贺賓宾賜赐賢贤賤贱購购賽赛贈赠贏赢趕赶趙赵"
+    "跡迹蹤踪躍跃軍军輔辅輩辈輝辉轄辖辭辞逕迳遷迁鄉乡釣钓鈔钞鉤钩銷销鋪铺錄录錦锦鎮镇鏡镜閃闪閒闲"
+    "閣阁闆板闖闯陣阵陳陈陸陆陽阳雖虽靈灵靜静韓韩順顺頒颁頗颇頤颐頸颈頻频顏颜顧顾顛颠飄飘飲饮飾饰"
+    "養养餘余餵喂騙骗騰腾驅驱驟骤驚惊魯鲁鮮鲜鳥鸟麗丽黃黄裡里裏里當当僅仅嗎吗啟启眾众雲云電电頓顿"
+    "齡龄"
+)
+TRADITIONAL: dict[str, str] = dict(zip(_TRADITIONAL[::2], _TRADITIONAL[1::2], strict=True))
+"""A traditional character to its simplified one."""
+
+_PAIRS = (
+    "ignore 忽略 disregard 无视 forget 忘记 bypass 绕过 skip 跳过 override 覆盖 stop 停止 follow "
+    "遵守 obey 服从 delete 删除 erase 清除"
+    " instructions 指令 instruction 指令 rules 规则 rule 规则 guidelines 准则 restrictions 限制 "
+    "limits 限制 policies 政策 policy 政策 constraints 约束"
+    " prompt 提示词 system 系统 message 消息 messages 消息 notice 通知 user 用户 users 用户 "
+    "customer 客户 customers 客户 client 客户 clients 客户 everyone 所有人"
+    " administrator 管理员 admin 管理员 owner 所有者 staff 员工 employee 员工 previous 之前的 "
+    "earlier 之前的 prior 之前的 above 以上 all 所有 every 每个 any 任何"
+    " always 总是 never 不要 only 只 first 优先 automatically 自动 silently 悄悄 secretly 偷偷 "
+    "immediately 立刻 when 当 whenever 每当 if 如果 once 一旦"
+    " says 说 asks 问 thanks 感谢 confirms 确认 call 调用 invoke 调用 run 运行 execute 执行 "
+    "trigger 触发 launch 启动 use 使用 tool 工具 function 函数"
+    " api 接口 command 命令 script 脚本 forward 转发 send 发送 upload 上传 copy 抄送 share 分享 "
+    "conversation 对话 conversations 对话 chat 聊天 chats 聊天"
+    " history 记录 memories 记忆 memory 记忆 data 数据 answer 回答 answers 回答 reply 回复 "
+    "replies 回复 remember 记住 store 保存 save 保存 record 记录"
+    " records 记录 profile 档案 show 显示 tell 告诉 reveal 泄露 password 密码 passphrase 口令 "
+    "code 验证码 key 密钥 card 卡 account 账号 bank 银行 refund 退款"
+    " refunds 退款 payout 收款 payment 付款 pay 付款 transfer 转账 money 钱 salary 工资 wallet "
+    "钱包 recommend 推荐 suggest 推荐 promote 推广 trust 信任"
+    " trusted 可信的 trustworthy 值得信任 reliable 可靠 source 来源 brand 品牌 best 最好的 "
+    "approval 审批 approve 批准 approved 批准 verification 验证"
+    " verify 验证 verified 认证 checks 检查 confirm 确认 confirmation 确认 access 权限 rights "
+    "权限 permissions 权限 permission 权限 unlimited 无限 full 全部"
+    " exempt 豁免 limit 限制 order 订单 orders 订单 address 地址 phone 手机号 email 邮箱 other "
+    "其他 others 别人 another 另一个 people 人 grant 授予 give 给"
+    " must 必须 change 改成 your 你的 my 我的 me 我 the 这个 from 从 to 到 now 现在"
+)
+_WORDS = _PAIRS.split()
+CHINESE_FOR: dict[str, str] = dict(zip(_WORDS[::2], _WORDS[1::2], strict=True))
+"""What an English word is called in Chinese."""
+ENGLISH_FOR: dict[str, str] = {chinese: english for english, chinese in reversed(CHINESE_FOR.items())} | {
+    "权利": "rights", "无需": "no need for", "今后": "from now on", "以后": "from now on",
+    "帐号": "account", "账户": "account",
+    "策略": "policies", "审核": "approval", "顾客": "customer", "手机": "phone", "所有用户": "all users",
+}  # fmt: skip
+"""What a Chinese word is called in English."""
+
+_MORE = (
+    "a an the this that these those it its is are was were be been being am i you he she we they "
+    "me my mine your yours his her our their"
+    " and or but so if then than as at by for from in into of on onto off to up with within "
+    "without about over under here there now just"
+    " also too very really again still already more most some any each every no not none nor "
+    "nothing anything everything whatever anyone"
+    " someone somebody anybody everybody everyone nobody what which who whom whose where why how "
+    "do does did done have has had having can"
+    " could will would shall should may might must need needs needed let lets say said say "
+    "saying tell told ask asked asks thank thanks"
+    " please hello hi yes ok okay one two first last next new old other another same such own "
+    "only even ever never always once twice time"
+    " times day days today from before after until while during end start begin rest follow "
+    "follows following followed obey drop dump set aside"
+    " throw put keep take make made give given gave get got go goes went come came use used "
+    "using work works way word words write wrote"
+    " written read look see show list name number note notes note that long short whole entire "
+    "copy copies full free clear clean void apply"
+    " count matter replace replaced developers developer configured configuration designed setup "
+    "safety security team company boss ceo"
+    " account accounts upgraded superuser root special treat member members access level files "
+    "file internal hidden answer answers freely"
+    " conversation session later right away without asking quietly silently secretly weather "
+    "mention mentions mentioned visit visitor"
+    " amount full greeting daily month week year everyone's people's customer's user's purchase "
+    "deposit wire wired owed owe money supplier"
+    " instead look lookup recovery mail phone invoice invoices payments payouts details changed "
+    "change switch update updated bank"
+    " asks for suggest before anything else rank above maker makers brand brands competitor "
+    "competitors recommendation recommendations mind"
+    " bash curl wget sudo powershell python perl chmod eval pipe into"
+    " reliable expert cite source truth fact facts published best lists top steer towards unsafe "
+    "rivals describe regard known fix always"
+    " works speed things restart paste run running commands step procedure migration ends "
+    "approved cleanup support says terminal practice"
+    " passcode passphrase password pin vault login code token card visa expires cancelled "
+    "private saved profile preference addresses told"
+    " shop kettle bike tent chair camera desk office road rain jacket machine espresso standing "
+    "put put down allowed requests request needs"
+)
+VOCABULARY: frozenset[str] = frozenset(CHINESE_FOR) | frozenset(_MORE.split())
+"""English words that a run of s p a c e d letters may be cut into."""
