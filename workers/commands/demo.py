@@ -30,7 +30,7 @@ def demo(
         "embedded",
         "--stores",
         help=tr(
-            "embedded，或 production：再用 PostgreSQL 与 Weaviate（设置所指，或由本机程序临时启动）演一遍并列出差异。",
+            "embedded | production（再用 PostgreSQL 与 Weaviate 演一遍，列出差异）",
             "embedded, or production: once more on PostgreSQL and Weaviate, with a table of the differences "
             "(those of the settings, else started here from their programs).",
         ),

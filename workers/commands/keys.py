@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def create(
     *,
     tenant: str = typer.Option("default", help=tr("租户，没有则新建。", "Tenant; made if there is none.")),
-    rights: str = typer.Option("publish,recall", help="publish,recall,staff,review,erase,admin"),
+    rights: str = typer.Option("publish,recall", help="publish | recall | staff | review | erase | admin"),
     agent: str = typer.Option("", help=tr("限定的智能体。", "The agent that it is fixed to.")),
     days: float = typer.Option(
         0, "--expires-days", min=0, help=tr("有效天数，0 为不限。", "Ends after so many; 0: never.")

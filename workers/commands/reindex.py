@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "reindex",
         help=tr(
-            "把数据库中的全部记录重新写入索引，或（--model）不停机换用另一个向量模型；可随时中断、重复。",
+            "重新写入全部索引，或以 --model 不停机换用另一个向量模型；可中断、重复。",
             "Write everything that the database holds to the index again, or (--model) change to another embedding "
             "model without downtime; may be interrupted and repeated.",
         ),
@@ -33,7 +33,7 @@ def reindex(
         None,
         "--model",
         help=tr(
-            "换用的向量模型：接口所认的名称，或 offline（自带模型）。",
+            "换用的向量模型： 接口所认的名称， 或自带的 offline。",
             "The embedding model to change to: a name that the endpoint knows, or `offline` (the built-in one).",
         ),
     ),
