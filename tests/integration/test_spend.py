@@ -10,7 +10,6 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
-from prometheus_client import REGISTRY
 from sqlmodel import Session, select
 
 from api.app import create_app
@@ -25,6 +24,7 @@ from recall_builders import NOON
 from schemas.tables import Spending, Tenant
 from scripted_model import BEHAVIOURS, COMPLETION_TOKENS, PROMPT_TOKENS, ScriptedModel, draft, fact, good
 from stores import tenancy
+from stores.metrics import READINGS
 
 __all__ = ["server"]
 
@@ -128,5 +128,5 @@ def test_a_tenant_sees_its_own_spend_over_http_and_prometheus_all_of_it(shop: Sh
     assert [row["model"] for row in told["rows"]] == ["small"]
     assert (theirs["rows"], theirs["calls"]) == ([], 0)
     labels = {"tenant": str(shop.key.tenant_id), "model": "small", "stage": "digest"}
-    assert REGISTRY.get_sample_value("afterturn_llm_today_calls", labels) == 1
-    assert REGISTRY.get_sample_value("afterturn_llm_today_cost_usd", labels) == pytest.approx(0.0003)
+    assert READINGS.get_sample_value("afterturn_llm_today_calls", labels) == 1
+    assert READINGS.get_sample_value("afterturn_llm_today_cost_usd", labels) == pytest.approx(0.0003)

@@ -9,9 +9,11 @@ from typing import Any
 def traceparent() -> str | None:
     """The current span as W3C trace context; None outside a span, or without OpenTelemetry."""
     trace: Any = sys.modules.get("opentelemetry.trace")
-    if trace is None:
+    # A module that another thread is just importing (redis does, in ours) is there, and empty: nobody has a span yet.
+    current_span = getattr(trace, "get_current_span", None)
+    if current_span is None:
         return None
-    context = trace.get_current_span().get_span_context()
+    context = current_span().get_span_context()
     if not context.is_valid:
         return None
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
