@@ -6,9 +6,11 @@ A step that was answered is not paid for again. What was charged is charged, als
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
+
+from sqlmodel import Session
 
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
@@ -18,7 +20,7 @@ from memory.parts import halves, join
 from memory.turns import TurnView
 from schemas.drafts import WindowDraft
 from schemas.envelopes import disclose_json, enclose_json
-from schemas.errors import BadAnswer, ModelBusy, Permanent
+from schemas.errors import BadAnswer, ModelBusy, Permanent, StaleClaim
 from stores import calls, metrics, spend, windows
 from stores.kit import Kit
 from stores.windows import Claim
@@ -37,11 +39,12 @@ _Steps = dict[str, WindowDraft | None]
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A window that is being answered, and its steps so far."""
+    """A window that is being answered, its steps so far, and what they cost that no transaction has charged yet."""
 
     kit: Kit
     claim: Claim
     steps: _Steps
+    unpaid: list[Usage] = field(default_factory=list[Usage])
 
 
 def answer(kit: Kit, claim: Claim) -> WindowDraft:
@@ -55,7 +58,7 @@ def answer(kit: Kit, claim: Claim) -> WindowDraft:
     asking = _Asking(kit, claim, _opened(kept))
     draft = _step(asking, _request(kit, claim), "")
     stored = enclose_json(draft.model_dump(mode="json"))
-    kit.db.write(lambda session: windows.save_answer(session, claim, stored))
+    _store(asking, lambda session: windows.save_answer(session, claim, stored))
     return draft
 
 
@@ -95,12 +98,12 @@ def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> Window
     """The model's answer; that of the rules where no model is needed, or none will answer. None: cut and ask again."""
     rules = OfflineModel()
     if not any_informative(request.turns, request.context):
-        return _charged(asking, rules.digest(request)).draft
+        return _noted(asking, rules.digest(request)).draft
     try:
         with calls.timed("digest") as call:
             given = asking.kit.model.digest(request)
             call.note(given.usage)
-        return _charged(asking, given).draft
+        return _noted(asking, given).draft
     except (ModelBusy, BadAnswer) as exc:
         metrics.LLM_ERRORS.labels(exc.code).inc()
         spent = usage_of(exc)
@@ -111,18 +114,41 @@ def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> Window
         if exc.code in SPLIT_CODES and can_be_cut:
             return None
         logger.warning("model gave no usable answer code=%s, rules take over", exc.code)
-    return _charged(asking, rules.digest(request)).draft
+    return _noted(asking, rules.digest(request)).draft
 
 
-def _charged(asking: _Asking, given: Answer) -> Answer:
-    _charge(asking, given.usage)
+def _noted(asking: _Asking, given: Answer) -> Answer:
+    asking.unpaid.append(given.usage)
     return given
 
 
 def _charge(asking: _Asking, usage: Usage) -> None:
-    claim = asking.claim
+    asking.kit.db.write(lambda session: _pay(session, asking, usage))
+
+
+def _pay(session: Session, asking: _Asking, usage: Usage) -> None:
     prices = spend.prices_of(asking.kit.settings.llm)
-    asking.kit.db.write(lambda session: spend.charge(session, claim.tenant_id, claim.window_id, usage, prices))
+    spend.charge(session, asking.claim.tenant_id, asking.claim.window_id, usage, prices)
+
+
+def _store(asking: _Asking, save: Callable[[Session], object]) -> None:
+    """Saves what was answered and what it cost in one transaction: whoever dies in between leaves neither.
+
+    Raises: StaleClaim, after the cost was charged: the answer is nobody's, its price is the tenant's all the same.
+    """
+
+    def both(session: Session) -> None:
+        for usage in asking.unpaid:
+            _pay(session, asking, usage)
+        save(session)
+
+    try:
+        asking.kit.db.write(both)
+    except StaleClaim:
+        for usage in asking.unpaid:
+            _charge(asking, usage)
+        raise
+    asking.unpaid.clear()
 
 
 def _keep(asking: _Asking) -> None:
@@ -130,7 +156,7 @@ def _keep(asking: _Asking) -> None:
     steps = {path: None if draft is None else draft.model_dump(mode="json") for path, draft in asking.steps.items()}
     stored = enclose_json({_STEPS: steps})
     lease_seconds = asking.kit.policies.windows.lease_seconds
-    asking.kit.db.write(lambda session: windows.save_part(session, asking.claim, stored, lease_seconds=lease_seconds))
+    _store(asking, lambda session: windows.save_part(session, asking.claim, stored, lease_seconds=lease_seconds))
 
 
 def _opened(kept: dict[str, Any]) -> _Steps:
