@@ -163,11 +163,13 @@ def test_a_secret_across_two_slices_is_found(size: int) -> None:
 )
 def test_hostile_text_of_a_quarter_megabyte_costs_milliseconds(piece: str) -> None:
     text = (piece * (256 * 1024 // len(piece)))[: 256 * 1024] + " 1@"
-    begin = time.thread_time()
+    seconds: list[float] = []
+    for _ in range(3):  # A busy machine may slow one; what is not linear is slow each time.
+        begin = time.thread_time()
+        mask(text)
+        seconds.append(time.thread_time() - begin)
 
-    mask(text)
-
-    assert time.thread_time() - begin < 0.25
+    assert min(seconds) < 0.25
 
 
 def test_json_is_masked_inside_and_by_its_names() -> None:
