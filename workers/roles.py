@@ -23,14 +23,14 @@ class Role:
     recycle_after_tasks: int | None = None
 
 
-# One process on SQLite, which has one writer. No remote control: this is the one worker that agents' messages reach.
+# No remote control: this is the one worker that agents' messages reach.
 INGEST = Role(
     name="ingest",
     queues=("ingest", "pulse"),
     modules=("tasks.ingest", "tasks.sweep"),
     pool="prefork",
     visibility_seconds=lambda _: 60.0,
-    slots=lambda settings: 1 if settings.is_sqlite else 2,
+    slots=lambda settings: settings.workers.ingest_processes or (1 if settings.is_sqlite else 2),
     has_remote_control=False,
     recycle_after_tasks=5000,
 )
