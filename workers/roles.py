@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from stores.policies import policies_of
 from stores.settings import Settings
+
+WorkerRole = Literal["ingest", "llm", "index", "upkeep", "app"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """One kind of worker. `visibility_seconds` must exceed the longest task: the broker re-delivers after it."""
 
-    name: str
+    name: WorkerRole
     queues: tuple[str, ...]
     modules: tuple[str, ...]
     pool: str

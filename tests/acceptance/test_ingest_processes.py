@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 from sqlmodel import col, select
 
 from delivery_fixtures import World, ended, ids, new_world, turn
@@ -64,6 +65,7 @@ def test_two_processes_keep_every_event_once_and_every_conversation_in_its_order
         with worker(home, "ingest", database_url=url, workers_ingest_processes="2") as running:
             assert len(running.children()) == 2
             wait_until(lambda: sum(_received(world)) == 2 * len(said) and is_quiet(client), seconds=SECONDS)
+            assert _names(world) <= {"afterturn-ingest", "afterturn-cli"}
             push(client, sealed(world, [ended(1000, user_id=f"u{n}", session_id=f"s{n}") for n in range(SESSIONS)]))
             wait_until(lambda: _cut_turns(world) == len(said), seconds=SECONDS, what="every turn in a window")
 
@@ -86,7 +88,18 @@ def test_two_processes_keep_every_event_once_and_every_conversation_in_its_order
 
 def _cut_turns(world: World) -> int:
     with world.db.read() as session:
-        return sum(len(found) for found in session.exec(select(Window.turn_ids)))
+        return sum(len(row.turn_ids) for row in session.exec(select(Window)))
+
+
+def _names(world: World) -> set[str]:
+    """Under which names processes are connected to PostgreSQL."""
+    if world.db.is_sqlite:
+        return set()
+    here = "SELECT application_name FROM pg_stat_activity WHERE datname = current_database()"
+    with world.db.read() as session:
+        found = set(session.connection().execute(text(here)).scalars())
+    assert "afterturn-ingest" in found
+    return found
 
 
 def _by_session(windows: Any) -> dict[UUID, list[str]]:
