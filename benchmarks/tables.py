@@ -1,7 +1,7 @@
 """Fills every table that beat, sweep and claims read, by SQL, as a service of any size would have left them.
 
 The same rows on SQLite and PostgreSQL: one session in fifty has turns to cut, one window in twenty is open, what was
-superseded or deleted stays. Ids are spread, as hashes would be.
+superseded or deleted stays. Ids of events grow with time, the others are spread.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
+
+from schemas.tables import metadata
 
 TENANTS = 20
 _SPREAD = "({n} * 2654435761 + {salt}) % 4294967296"
@@ -45,7 +47,7 @@ class _Sql:
         self.is_sqlite = connection.dialect.name == "sqlite"
 
     def id(self, kind: str, number: str) -> str:
-        spread = _SPREAD.format(n=f"({number})", salt=sum(map(ord, kind)) * 7919)
+        spread = number if kind == "event" else _SPREAD.format(n=f"({number})", salt=sum(map(ord, kind)) * 7919)
         if self.is_sqlite:
             return f"printf('%08x%08x%016x', {spread}, {ord(kind[0])}, {number})"
         high = f"lpad(to_hex({spread}), 8, '0') || lpad(to_hex({ord(kind[0])}), 8, '0')"
@@ -67,14 +69,19 @@ class _Sql:
 
 
 def fill(connection: Connection, sizes: Sizes) -> None:
-    """Fills empty tables, and tells the planner of what is there."""
+    """Fills empty tables, their indexes afterwards, and tells the planner of what is there."""
     sql = _Sql(connection)
+    indexes = [index for table in metadata.sorted_tables for index in table.indexes]
+    for index in indexes:
+        index.drop(connection)
     for table, count, columns in _tables(sql, sizes):
         names = ", ".join(columns)
         values = ", ".join(columns.values())
         connection.execute(
             text(f"INSERT INTO {table} ({names}) SELECT {values} FROM {sql.series(count)}")  # noqa: S608 - names of ours
         )
+    for index in indexes:
+        index.create(connection)
     if not sql.is_sqlite:  # where nothing of ours says it to SQLite either
         connection.execute(text("ANALYZE"))
 
