@@ -217,7 +217,7 @@ def through(settings: Settings, credential: str, events: int, talking: int) -> d
     environment = {**os.environ, **as_environment(settings)}
     command = [sys.executable, "-m", "workers", "worker", "ingest"]
     log = (settings.home / "worker.log").open("ab")
-    queue = redis.Redis.from_url(settings.redis_url)
+    queue = redis.Redis.from_url(settings.redis_url)  # pyright: ignore[reportUnknownMemberType] - keyword arguments
     publish(settings, credential, events, talking)
     queue.rename(QUEUE, f"{QUEUE}.held")
     worker = subprocess.Popen(command, env=environment, stdout=log, stderr=log)

@@ -274,6 +274,8 @@ def _memories(sql: _Sql, sizes: Sizes, owned: dict[str, str]) -> Iterator[tuple[
             **scored,
             "id": sql.id("episode", "n"),
             "session_ref": session,
+            # One in ten stands for several, of no one window.
+            "window_id": f"CASE WHEN n % 10 > 0 THEN {sql.id('window', 'n')} END",
             "summary": sql.blob,
             "outcome": "'success'",
             "sentiment": "'neutral'",

@@ -88,7 +88,7 @@ def test_two_processes_keep_every_event_once_and_every_conversation_in_its_order
 
 def _cut_turns(world: World) -> int:
     with world.db.read() as session:
-        return sum(len(row.turn_ids) for row in session.exec(select(Window)))
+        return sum(len(row.turn_ids) for row in session.exec(select(Window)).all())
 
 
 def _names(world: World) -> set[str]:
