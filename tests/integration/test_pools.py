@@ -126,3 +126,14 @@ def test_events_whose_statement_was_ended_are_kept_at_the_next_try(world: World)
 
     assert receipt.state == "stored"
     hurried.db.dispose()
+
+
+def test_batches_about_the_same_users_do_not_wait_for_each_other(world: World):
+    ingest_events(world.kit, world.key, [turn()], batch=BATCH)
+    plain = world.kit.settings.database_url.replace("postgresql+psycopg://", "postgresql://", 1)
+
+    with psycopg.connect(plain) as other:
+        other.execute("SELECT id FROM users FOR SHARE")  # as another ingest process holds them
+        (receipt,) = ingest_events(world.kit, world.key, [turn()], batch=BATCH, give_up_seconds=0.5)
+
+    assert receipt.state == "stored"
