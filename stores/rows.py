@@ -176,7 +176,12 @@ def _column(name: str, kind: TypeEngine[Any], dialect: Dialect) -> _Column:
     return _Column(name, bind, spelled, spelled)
 
 
-_json = json.JSONEncoder().encode
+_encode = json.JSONEncoder().encode
+
+
+def _json(value: Any) -> str:
+    # Flags, of which a turn has hardly ever any.
+    return "[]" if value == [] else _encode(value)
 
 
 def _table(model: type[SQLModel]) -> Table:
