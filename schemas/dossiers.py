@@ -191,6 +191,7 @@ class UndoneView(BaseModel):
     statements: int
     turns: int
     episodes: int
+    outcomes: int
 
 
 class RequestView(BaseModel):
