@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from memory.codes import fold
 from memory.guard import SPECIAL
@@ -29,7 +30,7 @@ _KEY_OF_FLAG: Mapping[str, tuple[str, FactType]] = {
     "payment": ("payout", "identity"),
     "bias": ("other", "preference"),
 }
-_REQUESTS: Mapping[str, RequestKind] = {"erase": "erase", "access": "access", "no_store": "no_store"}
+_REQUESTS: Mapping[str, RequestKind] = {kind: kind for kind in get_args(RequestKind)}
 _CHILD = frozenset({"son", "daughter", "child", "kid", "baby", "儿子", "女儿", "孩子", "宝宝", "小孩", "娃"})
 VALUE_CHARS = 200
 _OWN_CONFIDENCE = 0.5

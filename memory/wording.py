@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from memory.decision_words import FOLD, GUARD, VERIFICATION, Words
+from schemas.decisions import RequestKind
 
 REASONS: Mapping[str, Words] = {
     **GUARD,
     **VERIFICATION,
-    **{f"request_{kind}": GUARD[kind] for kind in ("erase", "access", "no_store")},
+    **{f"request_{kind}": GUARD[kind] for kind in get_args(RequestKind)},
     "no_evidence": ("has no evidence", "没有依据"),
     # What the gate says
     "protected_key": ("changes a protected key", "涉及受保护的键"),

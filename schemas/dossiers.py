@@ -195,7 +195,7 @@ class UndoneView(BaseModel):
 
 
 class RequestView(BaseModel):
-    """A privacy request that a user made in a conversation: to be erased, to be told, or that something is not kept.
+    """A privacy request that a user made in a conversation: `kind` is erase, access, correct, object or no_store.
 
     `state` is open, done or refused; `note` and `answered_by` are those of whoever answered it.
     """
