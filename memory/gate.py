@@ -19,6 +19,8 @@ from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, RequestKind, Verified, WriteVerdict
 from schemas.drafts import FactType
 
+#: What only staff and tools can say: a user who says so claims it.
+APPROVAL = "past_approval"
 REVIEWED_ROLES = frozenset({"user", "staff"})
 """Whose words may wait for review. Anybody else's flagged words are dropped: a tool fills no review queue."""
 
@@ -218,6 +220,8 @@ def _review_reasons(one: Verified, policy: GatePolicy) -> list[str]:
     reasons: list[str] = []
     if one.key in policy.protected_keys or one.key in PROTECTED_KEYS:
         reasons.append("protected_key")
+    if one.key == APPROVAL and one.role == "user":
+        reasons.append("claimed_approval")
     if one.scope == "organization":
         reasons.append("organization")
     if one.key in policy.review_keys:

@@ -61,7 +61,8 @@ class GatePolicy:
     its legal basis in `legal_basis`). `review_keys` and `review_channels` are always pending, `drop_keys` never kept.
     `style_keys` are harmless wishes: no quota counts them, no standing order holds those whose values are codes.
     Quotas count what was kept at once (auto): in this session, from this source of this person in a day, or as changes
-    of identity in a day, whichever day around this statement is the fullest. `max_per_source` is by source, ANY_SOURCE for those not named.
+    of identity in a day, whichever day around this statement is the fullest. `max_per_source` is by source, ANY_SOURCE
+    for those not named.
     """
 
     version: str = "gate-1"

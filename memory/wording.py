@@ -15,6 +15,7 @@ REASONS: Mapping[str, Words] = {
     "no_evidence": ("has no evidence", "没有依据"),
     # What the gate says
     "protected_key": ("changes a protected key", "涉及受保护的键"),
+    "claimed_approval": ("claims what only staff or a tool can approve", "声称获得批准，只有员工或工具可以证实"),
     "organization": ("belongs to the organisation", "属于组织"),
     "policy_key": ("the policy sends this key to review", "策略要求审核该键"),
     "policy_channel": ("the policy sends this channel to review", "策略要求审核该渠道"),
