@@ -53,6 +53,10 @@ class PolicyRule:
         )
 
 
+#: What the rules as shipped are called: the version of the file that says them, `deploy/policy.yaml`. A test compares.
+SHIPPED_VERSION = "shipped@ca066c61d7fd"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePolicy:
     """The shipped rules; a tenant's file overrides fields by name.
@@ -65,7 +69,7 @@ class GatePolicy:
     for those not named.
     """
 
-    version: str = "gate-1"
+    version: str = SHIPPED_VERSION
     rules: tuple[PolicyRule, ...] = ()
     special: Mapping[str, str] = field(default_factory=dict[str, str])
     legal_basis: Mapping[str, str] = field(default_factory=dict[str, str])
