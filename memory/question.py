@@ -10,7 +10,7 @@ from functools import lru_cache
 from memory.dates import resolve
 from memory.language import language_of
 from memory.ranking import Interval
-from memory.terms import term_set
+from memory.terms import held_terms
 
 _SENTENCE_END = re.compile(r"[。！？!?…\n]+|\.(?=\s)")
 
@@ -72,8 +72,9 @@ def coverage(query_terms: Sequence[str], text: str, also: Set[str] = frozenset()
     total = weight(query_terms)
     if not total:
         return 0.0
-    held = term_set(text) | also if also else term_set(text)
-    return sum(map(_weight_of, held.intersection(query_terms))) / total
+    wanted = set(query_terms)
+    held = held_terms(text, wanted - also) | (wanted & also)
+    return sum(map(_weight_of, held)) / total
 
 
 def weight(query_terms: Sequence[str]) -> float:
