@@ -71,8 +71,9 @@ def _occurrences(
             continue
         # In order of rows, and in a row of columns: equal neighbours are one.
         keys = np.fromstring(text, dtype=np.int64, sep=",")
-        starts = np.concatenate(([0], np.flatnonzero(np.diff(keys)) + 1))
-        counts.append(np.diff(starts, append=len(keys)))
+        ends = np.flatnonzero(np.append(keys[1:] != keys[:-1], True)) + 1
+        starts = np.append(0, ends[:-1])
+        counts.append(ends - starts)
         rows.append(keys[starts])
         lists.append(2 * number + (rows[-1] & 1))
     if not lists:
