@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from memory.guard_attacks_en import ATTACKS_EN
 from memory.guard_claims_en import CLAIMS_EN
 from memory.guard_patterns import Rule, rules
+from memory.guard_requests import REQUESTS
 from memory.guard_zh import RULES_ZH
 
 _START = r"(?:^|[.!?:;,。！？：；，\n]\s*|\bplease\s+|请)"
@@ -274,67 +275,6 @@ _STANDING = rules(
     r"|帮我|为我)?"
     r"(?:批准|同意|通过|退款|赔付|执行|转账|免单|减免|放行|跳过|绕过)",
 )
-_NOT_SHOP = r"(?!{ZH:6}(?:订单|购物车|搜索|浏览|收藏|地址|密码))"
-# 你们保存的, 系统里记录的: who has it, before what it is.
-_HELD = (
-    r"(?:(?:你们?|您|贵司|贵公司|系统|平台|后台|数据库)(?:这里|那里|这边|里|中)?(?:所|都|已经?)?"
-    r"(?:保存|存储|储存|存下|存|记录|记下|记住|记|收集|掌握|留存|留)(?:下来|着|了)?的?)?"
-)
-_REQUESTS = (
-    *rules(
-        "erase",
-        "request",
-        r"(?<!n't )(?<!not )(?<!never )\b(?:delete|erase|forget|remove|wipe|clear|purge"
-        r"|destroy)\b (?:everything|all|anything|whatever)"
-        r"\b{EN:30}\b(?:about me|you (?:know|have|stored|saved|remember|kept|hold)|of mine|i(?:'ve"
-        r"| have)? (?:ever )?(?:said|told|shared))\b",
-        r"(?<!n't )(?<!not )\b(?:delete|erase|remove|wipe|purge|destroy)\b (?:all (?:of )?)?my (?:personal "
-        r"|stored |own |chat )?"
-        r"(?:data|information|memories|memory|profile|history|records?)\b(?! (?:usage|plan|cap|limit|roaming))",
-        r"(?<!n't )(?<!not )(?<!never )(?<!they )(?<!you )\bforget (?:about )?me\b(?: (?:completely|entirely"
-        r"|please))?\s*(?:[.!?]|$)|\bright to be forgotten\b",
-        r"(?:删除|删掉|清除|清空|抹掉|抹去|忘掉|(?<!我)忘记|销毁|删了)(?:掉)?"
-        + _NOT_SHOP
-        + _HELD
-        + _NOT_SHOP
-        + r"{ZH:4}(?:关于我|我)的?{ZH:8}"
-        r"(?:一切|所有|全部|数据|信息|资料|记录|记忆|隐私)",
-        r"(?:把|将)"
-        + _NOT_SHOP
-        + _HELD
-        + _NOT_SHOP
-        + r"{ZH:4}(?:关于我|我)的{ZH:10}(?:都|全部|全|统统|彻底)?(?:删|清|忘|抹)(?:除|掉|空|了|光|去)",
-        r"(?:删除|清除|忘掉|抹掉)(?:你)?(?:所有|全部|一切)?(?:知道|记住|记得|保存|存储)的?(?:关于我|我){ZH:6}",
-    ),
-    *rules(
-        "access",
-        "request",
-        r"\bwhat (?:all )?(?:do|did|have|has) you (?:know|remember(?:ed)?|stored?|saved?|recorded?|got|keep"
-        r"|kept|have|hold|collect(?:ed)?)\b"
-        r"{EN:20}\b(?:about|on) me\b",
-        r"\bwhat (?:data|information|info|facts|memories)\b{EN:12}\b(?:do|have|did) you\b{EN:20}\b(?:about|on|of) me\b",
-        r"\b(?:export|download|send me|give me|show me)\b{EN:12}\b(?:all (?:of )?)?my (?:personal data|memories"
-        r"|stored data)\b",
-        r"\b(?:subject access request|gdpr (?:data )?(?:export|request))\b",
-        r"你(?:们)?(?:都|还|现在)?(?:记(?:住|得|录|下|着)?|存|保存|掌握|收集)了?(?:我|关于我)的?(?:什么|哪些|多少|啥)",
-        r"你(?:们)?(?:都|还)?知道(?:关于我的?(?:什么|哪些|啥)|我(?:的)?哪些(?:信息|事|资料|数据|情况))",
-        r"(?:导出|下载|给我看看?|查看|看看)(?:你)?(?:保存|记住|记录)?的?(?:关于)?我的(?:所有|全部)?(?:个人数据"
-        r"|个人信息|记忆|全部数据|数据)",
-    ),
-    *rules(
-        "no_store",
-        "request",
-        r"\boff the record\b",
-        r"\b(?:don't|do not|never) (?:remember|save|store|record|keep|log|write down"
-        r"|memori[sz]e) (?:any of )?(?:this|that|what i(?:'m| am| just)?)\b"
-        r"(?! (?:file|draft|document|order|address|card|as|to|on|in|under|cart))",
-        r"\bkeep this (?:out of|off) (?:your )?(?:memory|the record)\b",
-        r"(?:这|刚才|上)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
-        r"|勿)(?:记|存|保存|记录|记住)(?!错)",
-        r"(?:别|不要|请勿|不用)(?:记住|保存|记录|存储|记|存)(?:下来?)?(?:这|刚才|上)(?:一?(?:句|条|段|些)"
-        r"|个(?:话|事|内容)|话)",
-    ),
-)
 
 RULES: tuple[Rule, ...] = (
     *_OVERRIDE,
@@ -353,7 +293,7 @@ RULES: tuple[Rule, ...] = (
     *ATTACKS_EN,
     *CLAIMS_EN,
     *RULES_ZH,
-    *_REQUESTS,
+    *REQUESTS,
 )
 """Every rule; the first of a family that matches a sentence names it."""
 

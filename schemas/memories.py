@@ -309,7 +309,10 @@ class ProcedureVersion(SQLModel, table=True):
 
 
 class ProcedureOutcome(SQLModel, table=True):
-    """One use of a version and how it ended; one row per event, so that a redelivery counts once."""
+    """One use of a version and how it ended; one row per event, so that a redelivery counts once.
+
+    `source` is who tells: tool, user, model or the agent's event. `event_source` is the channel it came through.
+    """
 
     __tablename__ = "procedure_outcomes"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (UniqueConstraint("tenant_id", "version_id", "event_id"),)
@@ -324,6 +327,7 @@ class ProcedureOutcome(SQLModel, table=True):
     source: str
     weight: float = 1.0
     at: datetime = Field(sa_type=UtcTime)
+    event_source: str | None = None
 
 
 class WorkingState(SQLModel, table=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.guard import attacks, benign, measured, rates, tables
+from benchmarks.guard import measured, rates, tables
+from benchmarks.guard_samples import attacks, benign
 
 _DOCS = Path(__file__).parents[2] / "docs"
 
