@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
+from math import isinf
 from pathlib import Path
 from typing import cast
 
@@ -166,6 +167,8 @@ def _replica(settings: Settings) -> Check:
         replica.dispose()
     if behind > most:
         told = tr(f"落后 {behind:.0f} 秒，召回改读主库", f"{behind:.0f} s behind: recall reads the primary")
+        if isinf(behind):
+            told = tr("从主库听不到消息，召回改读主库", "hears nothing of its primary: recall reads the primary")
         return warn("replica", told, "AFTERTURN_POSTGRES_REPLICA_LAG_SECONDS")
     return ok("replica", tr(f"落后 {behind:.1f} 秒", f"{behind:.1f} s behind"))
 

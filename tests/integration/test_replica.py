@@ -209,7 +209,8 @@ def test_doctor_says_how_the_replica_stands(kit: Kit, standby: Standby, monkeypa
     def look() -> Check:
         return next(check for check in run_checks() if check.name == "replica")
 
-    assert (look().state, look().found) == ("ok", "0.0 s behind")
+    wait_until(lambda: look().state == "ok", what="the replica to hear of its primary")
+    assert look().found == "0.0 s behind"
     standby.kill()
     assert look().state == "warn"
     assert "reads the primary" in look().found
