@@ -51,7 +51,7 @@ def text_fault(value: object, max_bytes: int = MAX_CONTENT_BYTES) -> str | None:
     """Why `value` is no text: it says something, is valid Unicode, and is at most `max_bytes` long in UTF-8."""
     if not isinstance(value, str):
         return "must be a string"
-    if is_blank(value):
+    if not "!" <= value[:1] <= "~" and is_blank(value):  # Beginning with a visible sign of ASCII, it is not.
         return "must not be empty"
     try:
         # As `encode` counts it, but this leaves the UTF-8 with the string: JSON and masking need it again, and a
