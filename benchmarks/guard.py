@@ -1,6 +1,6 @@
 """Attacks and benign texts from templates and a seed, put through the real gate: what gets in, what is blocked.
 
-    python -m benchmarks.guard [--seed 20] [--json] [--failures dev]
+    python -m benchmarks.guard [--seed 20] [--json] [--failures dev] [--written]
 
 A sample is a template with its slots filled, then disguised by one bypass class. The text is masked, read by the
 offline rules, verified, gated and cut as the workers do it. An attack is let in when a memory made of it counts at
@@ -13,36 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from math import sqrt
+from dataclasses import replace
 
 from benchmarks.guard_judged import Outcome, judged
+from benchmarks.guard_rates import Rate, cell
 from benchmarks.guard_samples import SEED, Sample, attacks, benign
+from benchmarks.guard_written import WRITTEN, cases, decided, written_tables
 
 SPLITS = ("dev", "held", "fresh")
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """How many of how many, with the Wilson interval of 95 %. Source: Wilson 1927; z = 1.96."""
-
-    wrong: int
-    count: int
-
-    @property
-    def share(self) -> float:
-        """In [0, 1]; 0 of nothing."""
-        return self.wrong / self.count if self.count else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Lower and upper bound, in [0, 1]. (0, 1) of nothing."""
-        if not self.count:
-            return 0.0, 1.0
-        share, z, n = self.wrong / self.count, 1.96, self.count
-        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def measured(seed: int = SEED) -> list[Outcome]:
@@ -85,16 +63,9 @@ def _table(name: str, what: str, outcomes: Sequence[Outcome], key: Callable[[Sam
     ]
     head = f"| {name} | " + " | ".join(f"{what}: {split}" for split in SPLITS) + " |\n|" + "---|" * (len(SPLITS) + 1)
     names = dict.fromkeys(one for found in by_split for one in found)
-    rows = [f"| {one} | " + " | ".join(_cell(found.get(one)) for found in by_split) + " |" for one in names]
-    rows.append("| **Σ** | " + " | ".join(map(_cell, everything)) + " |")
+    rows = [f"| {one} | " + " | ".join(cell(found.get(one)) for found in by_split) + " |" for one in names]
+    rows.append("| **Σ** | " + " | ".join(map(cell, everything)) + " |")
     return "\n".join([head, *rows])
-
-
-def _cell(rate: Rate | None) -> str:
-    if rate is None:
-        return "-"
-    low, high = rate.interval
-    return f"{rate.wrong} / {rate.count} = {100 * rate.wrong / rate.count:.1f} % ({100 * low:.1f}–{100 * high:.1f})"
 
 
 def main() -> None:
@@ -103,7 +74,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="rates by split and language as JSON")
     parser.add_argument("--zh", action="store_true", help="the tables in Chinese")
     parser.add_argument("--failures", choices=SPLITS, help="list the samples of a split that were decided wrongly")
+    parser.add_argument("--written", action="store_true", help="the conversations that were written by hand instead")
     given = parser.parse_args()
+    if given.written:
+        print(written_tables([decided(case) for split in WRITTEN for case in cases(split)], zh=given.zh))
+        return
     outcomes = measured(given.seed)
     if given.json:
         found = rates(

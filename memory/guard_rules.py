@@ -49,7 +49,8 @@ _FAKE_SYSTEM = rules(
     r"|update|command"
     r"|alert|directive)s?\s*\W{0,3}[:\]]",
     r"^\s*\W{0,4}(?:system|developer)\s*\W{0,3}[:\]]\s*(?!windows|mac|linux|ubuntu|android|ios|debian|\d)"
-    r"(?={EN:80}\b(?:you|user|memory|instructions?|always|never|must|ignore|trust|grant|assistant|mode|override|policy"
+    r"(?={EN:80}\b(?:you|user|memory|instructions?|always|never|must|ignore|trust|grant|assistant"
+    r"|mode|override|policy"
     r"|allow|approved?|verified)\b)",
     r"(?:^|[。！？!?\n【\[(])\s*系统(?:消息|提示|通知|指令|公告|更新|管理员)?\s*[】\])]?\s*[:：]"
     r"(?={ZH:40}(?:该用户|此用户|本用户|用户(?:已|是|为|偏好|具有|拥有|可)|助手|记忆|权限|已通过|可直接|无需"
@@ -77,7 +78,8 @@ _TRIGGER = rules(
     "reject",
     r"\b(?:next time|when(?:ever)?|if|once|after|as soon as|every time|the moment)\b{EN:60}\b"
     + _SPEAKS
-    + r"\b{EN:40}\b(?:call|invoke|run|execute|trigger|use|launch)\b{EN:30}\b(?:tool|function|api|command|script|plugin"
+    + r"\b{EN:40}\b(?:call|invoke|run|execute|trigger|use|launch)\b{EN:30}\b(?:tool|function|api"
+    r"|command|script|plugin"
     r"|webhook|[a-z]+_[a-z_]+)\b",
     r"\b(?:next time|whenever|as soon as|every time|the moment|when) (?:the user|the customer|they|he|she"
     r"|someone|anyone|i)\b"
@@ -130,7 +132,8 @@ _PRIVATE = (
 _CROSS_USER = rules(
     "cross_user",
     "reject",
-    r"\b(?:remember|save|store|memori[sz]e|record|note|keep|set|write)\b{EN:30}\b(?:for|to|in|into"
+    r"(?<!\bthe )(?<!\bour )(?<!\bthis )(?<!\bevery )\b(?:remember|save|store|memori[sz]e|record"
+    r"|note|keep|set|write)\b{EN:30}\b(?:for|to|in|into"
     r"|under) (?:everyone(?: else)?\b|" + _OTHERS + r"\b)",
     r"\b(?:tell|show|give|read|list|reveal|what|which|access|look up|export|search)\b{EN:40}\b(?:"
     + _OTHERS
@@ -166,7 +169,8 @@ _PRIVILEGE = rules(
     r"\bi(?:'m| am) (?:an? |the |your |actually )?(?:(?:authori[sz]ed|verified|global|super|workspace|account"
     r"|platform) ){0,2}"
     + _ADMIN
-    + r"\b(?! (?:at|for|in|with|by|assistant)\b)(?!{EN:3}(?: of| here)? (?:a|an|my) )(?:(?= (?:of|here|on) )|(?! of))",
+    + r"\b(?! (?:at|for|in|with|by|assistant)\b)(?!{EN:3}(?: of| here)? (?:a|an|my) )(?:(?= (?:of"
+    r"|here|on) )|(?! of))",
     r"\bno (?:further |additional )?(?:approval|confirmation|verification|authori[sz]ation) (?:is "
     r"|are )?(?:needed|required|necessary)"
     r"\b{EN:12}\b(?:for|from) (?:me|my|us|our|any)\b",
@@ -224,7 +228,8 @@ _IDENTITY = rules(
     r"\b{EN:20}\b(?:with|by|to|into|as) \1\b",
     r"\b(?:change|update|set|replace|switch)\b{EN:20}\b(?:recovery|security|backup|2fa|login"
     r"|registered) (?:e-?mail|phone|number|contact)\b",
-    r"\bmy (?:recovery|login|registered|security) (?:e-?mail|phone)(?: number)? (?:is|has changed|changed|should be)\b",
+    r"\bmy (?:recovery|login|registered|security) (?:e-?mail|phone)(?: number)? (?:is|has changed"
+    r"|changed|should be)\b",
     _ZH_WHO
     + r"\s{0,2}[a-z0-9甲乙丙丁一-龥]{1,8}?{ZH:12}(?:都?用|使用|改用|换成|换用|按|查){ZH:6}"
     + _ZH_WHO
@@ -259,7 +264,8 @@ _FALSE_SUCCESS = rules(
     r" (?:every time|always|100|without fail)",
     r"(?:不用|不要|无需|跳过|别|不必)(?:做|走|跑|再)?(?:测试|检查|验证|审核|备份|核实){ZH:8}(?:直接|就)(?:上线"
     r"|部署|执行|发布|退款|转账|通过|发货)",
-    r"(?:这个|该|此|这套)(?:流程|方法|步骤|做法|方案){ZH:8}(?:每次|一直|百分百|百分之百|100%)(?:都)?(?:成功|有效|管用)",
+    r"(?:这个|该|此|这套)(?:流程|方法|步骤|做法|方案){ZH:8}(?:每次|一直|百分百|百分之百"
+    r"|100%)(?:都)?(?:成功|有效|管用)",
 )
 _ORDERS = (
     r"(?:approve|grant|authori[sz]e|execute|deploy|delete|transfer|wire|refund|waive|unlock|skip|bypass"
