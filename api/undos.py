@@ -76,4 +76,10 @@ async def give_back(request: Request, undo_id: UUID, body: Withdrawal, key: Revi
 
 
 def _view(done: Undone) -> UndoneView:
-    return UndoneView(undo_id=done.undo_id, statements=done.statements, turns=done.turns, episodes=done.episodes)
+    return UndoneView(
+        undo_id=done.undo_id,
+        statements=done.statements,
+        turns=done.turns,
+        episodes=done.episodes,
+        outcomes=done.outcomes,
+    )

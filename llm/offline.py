@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from llm.face import Answer, Usage, WindowRequest
-from llm.rules import answers, mood, payloads, story
+from llm.rules import answers, mood, payloads, staff, story
 from llm.rules.chinese import findings as chinese
 from llm.rules.corrections import corrections
 from llm.rules.english import findings as english
@@ -70,6 +70,8 @@ def window_findings(turns: Sequence[TurnView], context: Sequence[TurnView] = ())
     for number, turn in enumerate(turns):
         if turn.role == "tool" and turn.tool_ok:
             found += [(number, finding) for finding in payloads.findings(turn.content, turn.name)]
+        if turn.role == "staff":
+            found += [(number, finding) for finding in _valid(staff.findings(turn, extract), turn.content)]
         if turn.role != "user":
             continue
         before = turns[number - 1] if number else (context[-1] if context else None)

@@ -25,6 +25,8 @@ GUARD: Mapping[str, Words] = {
     "hidden_characters": ("hidden characters", "隐藏字符"),
     "erase": ("a request to erase", "删除请求"),
     "access": ("a request to see what is known", "查询已知内容的请求"),
+    "correct": ("a request to correct what is kept", "更正请求"),
+    "object": ("an objection to what is done with their data", "反对处理"),
     "no_store": ("a request not to keep this", "要求不保存本句"),
 }
 VERIFICATION: Mapping[str, Words] = {

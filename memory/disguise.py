@@ -32,6 +32,29 @@ _HIDDEN = re.compile(
 _SPACED_LATIN = re.compile(
     r"(?<![^\W_])(?:(?:[a-z](?:[ \t]?[._*|/·-][ \t]?|[ \t])){3,}[a-z]|[a-z](?:[._*|/·-][a-z]){2,})(?![^\W_])"
 )
+_WIDE_SPACED = re.compile(
+    r"(?<![^\W_])(?:[a-z0-9](?:[ \t][a-z0-9]){0,23}[ \t]{2,}){2,}[a-z0-9](?:[ \t][a-z0-9]){0,23}(?![^\W_])"
+)
+_HAN_WORDS = (
+    *(word for word in ENGLISH_FOR if len(word) >= 2),
+    *(
+        "以后",
+        "今后",
+        "一律",
+        "直接",
+        "不用",
+        "您是",
+        "我的",
+        "不限",
+        "换成",
+        "改成",
+        "打到",
+        "发到",
+        "审核",
+        "授权",
+        "就说",
+    ),
+)
 _SPACED_HAN = re.compile(r"(?:[\u4e00-\u9fff][ \t._*|/·~-]{1,3}){3,}[\u4e00-\u9fff]")
 _LEET_WORD = re.compile(r"[a-z0-9@$!|]{3,24}")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,8192}={0,2}(?![A-Za-z0-9+/=])")
@@ -61,19 +84,23 @@ class View:
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Where characters [start, end) of the view stand in the original."""
-        return self.places[start], self.places[end - 1] + 1
+        first, last = self.places[start], self.places[end - 1]
+        return min(first, last), max(first, last) + 1
 
 
 def views(text: str) -> list[View]:
     """The plain view of the first 100,000 characters, then those others that differ from it.
 
-    Shape: spacing, leet, rot13 and the two languages undone, each by itself; the last has sentences joined.
+    Shape: spacing, leet, rot13, the order of letters and the two languages undone, each by itself; the last has
+    sentences joined.
     """
     plain = _plain(text[:_MAX_SCAN])
     spaced = _without_spacing(plain)
     found = [plain, *([spaced] if spaced is not None else []), *_without_leet(plain), *_in_one_language(plain)]
     if _is_rot13(plain.text):
         found.append(View(plain.text.translate(_ROT13), plain.places))
+    if _is_turned(plain.text):
+        found.append(View(plain.text[::-1], plain.places[::-1]))
     joined = _joined(spaced or plain)
     return found if joined is None else [*found, joined]
 
@@ -116,7 +143,7 @@ def _plain(text: str) -> View:
             continue
         folded = unicodedata.normalize("NFKD", char).casefold().translate(_LOOKALIKES).translate(_TRADITIONAL)
         for one in folded:
-            if unicodedata.category(one) != "Mn":
+            if unicodedata.category(one) not in {"Mn", "Me"}:  # Accents, and the keycaps of digits.
                 chars.append(one)
                 places.append(place)
     return View("".join(chars), tuple(places))
@@ -125,7 +152,16 @@ def _plain(text: str) -> View:
 def _without_spacing(view: View) -> View | None:
     """Letters that stand apart are put together; where several words ran into one, it is cut at the words we know."""
     changes: list[tuple[int, int, str]] = []
+    wide = [found.span() for found in _WIDE_SPACED.finditer(view.text)]
+    for start, end in wide:
+        # Where words stand further apart than letters, they are told apart by it.
+        changes += [
+            (start + gap.start(), start + gap.end(), "" if len(gap[0]) == 1 else " ")
+            for gap in re.finditer(r"[ \t]+", view.text[start:end])
+        ]
     for found in _SPACED_LATIN.finditer(view.text):
+        if any(start <= found.start() < end for start, end in wide):
+            continue
         letters = [place for place in range(*found.span()) if view.text[place].isalpha()]
         at = 0
         # Where a sign stands between the letters, a space stands between the words.
@@ -202,6 +238,14 @@ def _is_rot13(text: str) -> bool:
     """Whether several words that are none of ours are ours when they are turned. Short ones may be by chance."""
     words = {word for word in _WORD.findall(text) if len(word) >= 3 and word not in VOCABULARY}
     return sum(word.translate(_ROT13) in VOCABULARY for word in words) >= 2
+
+
+def _is_turned(text: str) -> bool:
+    """Whether several words that are none of ours are ours when they are read from their end."""
+    words = {word for word in _WORD.findall(text) if len(word) >= 4 and word not in VOCABULARY}
+    turned = text[::-1]
+    told = sum(word in turned and word not in text for word in _HAN_WORDS) if _HAN.search(text) else 0
+    return told >= 2 or sum(word[::-1] in VOCABULARY for word in words) >= 2
 
 
 def _joined(view: View) -> View | None:

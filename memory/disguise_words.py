@@ -117,6 +117,16 @@ _MORE = (
     "private saved profile preference addresses told"
     " shop kettle bike tent chair camera desk office road rain jacket machine espresso standing "
     "put put down allowed requests request needs"
+    " this with from have has had been will would should could must may can your yours their them they"
+    " what when where which while who whoever whenever every each any all none nobody anyone someone"
+    " everyone other another more most less than then there here these those into onto over under after"
+    " before until since because about against between through during again once only also even just still"
+    " never ever always already now today tomorrow starting going forward said asked question questions"
+    " say tell told settle settled given taken made sure please thank thanks keep kept line lines people"
+    " person person's client clients new old next last first second third half part parts page mine own"
+    " owner owned admin root approve approves approval refund refunds send sends sent without limit limits"
+    " check checks skip skips order orders pay pays paid salary rent numbers phone email contact trusted"
+    " treat"
 )
 VOCABULARY: frozenset[str] = frozenset(CHINESE_FOR) | frozenset(_MORE.split())
 """English words that a run of s p a c e d letters may be cut into."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from memory.codes import fold
 from memory.guard import SPECIAL
@@ -18,6 +19,8 @@ from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, RequestKind, Verified, WriteVerdict
 from schemas.drafts import FactType
 
+#: What only staff and tools can say: a user who says so claims it.
+APPROVAL = "past_approval"
 REVIEWED_ROLES = frozenset({"user", "staff"})
 """Whose words may wait for review. Anybody else's flagged words are dropped: a tool fills no review queue."""
 
@@ -29,7 +32,7 @@ _KEY_OF_FLAG: Mapping[str, tuple[str, FactType]] = {
     "payment": ("payout", "identity"),
     "bias": ("other", "preference"),
 }
-_REQUESTS: Mapping[str, RequestKind] = {"erase": "erase", "access": "access", "no_store": "no_store"}
+_REQUESTS: Mapping[str, RequestKind] = {kind: kind for kind in get_args(RequestKind)}
 _CHILD = frozenset({"son", "daughter", "child", "kid", "baby", "儿子", "女儿", "孩子", "宝宝", "小孩", "娃"})
 VALUE_CHARS = 200
 _OWN_CONFIDENCE = 0.5
@@ -217,6 +220,8 @@ def _review_reasons(one: Verified, policy: GatePolicy) -> list[str]:
     reasons: list[str] = []
     if one.key in policy.protected_keys or one.key in PROTECTED_KEYS:
         reasons.append("protected_key")
+    if one.key == APPROVAL and one.role == "user":
+        reasons.append("claimed_approval")
     if one.scope == "organization":
         reasons.append("organization")
     if one.key in policy.review_keys:

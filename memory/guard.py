@@ -13,6 +13,9 @@ from collections.abc import Iterator, Sequence
 from afterturn.masking import mask
 from memory.disguise import View, hidden, payloads, views
 from memory.guard_rules import speaking_of
+from memory.guard_shapes import shapes_in
+from memory.guard_shapes_en import ENGLISH
+from memory.guard_shapes_zh import CHINESE
 from memory.sensitive import classes_in
 from schemas.decisions import Flag
 
@@ -22,6 +25,9 @@ SPECIAL = "special_"
 _SENTENCE_END = re.compile(r"[。！？\n]|[.!?]+(?=[\s\"')\]”’]|$)|(?<=[\u4e00-\u9fff])[!?]")
 _CLAUSE_END = re.compile(r"[。！？!?\n，,；;、]|\.(?=\s|$)|\s(?:and|but)\s|而且|但是|所以|以及")
 _NAMED = re.compile(r"(?:\bis|\bare|\bwas|[:：=是为])\s*$")
+_HARMLESS = frozenset({"i_do", "style", "asks", "report", "mine", "told", "moves"})
+_IN_ADDRESS = re.compile(r"(?:https?://|www\.)\S*$")
+_HAN = re.compile("[\u4e00-\u9fff]")
 _MASKED = re.compile(r"\[secret:[a-z_]{3,16}\]")
 
 
@@ -36,6 +42,7 @@ def flags(text: str) -> tuple[Flag, ...]:
     sentences = _Parts(text, _SENTENCE_END)
     found = {
         *_by_rules(seen, sentences),
+        *_by_shapes(seen, sentences),
         *_specials(text, seen[0]),
         *_encoded(text),
         *_secrets(text, seen),
@@ -85,6 +92,20 @@ def _by_rules(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
                 yield Flag(*place, rule.code, rule.action)
 
 
+def _by_shapes(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
+    for view in seen:
+        if view.joins:  # Two sentences have the signs of both, and mean neither.
+            continue
+        for start, end, code in _shapes(view.text):
+            yield Flag(*sentences.around(*view.origin(*_trimmed(view, start, end))), code, "pending")
+
+
+def _shapes(text: str) -> Iterator[tuple[int, int, str]]:
+    if _HAN.search(text):
+        yield from shapes_in(text, CHINESE)
+    yield from shapes_in(text, ENGLISH)
+
+
 def _last(end: int, length: int) -> tuple[int, int]:
     """The character after a sentence and its space, if there is one."""
     return (min(end + 1, length - 1), min(end + 2, length))
@@ -99,8 +120,16 @@ def _specials(text: str, view: View) -> Iterator[Flag]:
 def _encoded(text: str) -> Iterator[Flag]:
     for start, end, decoded in payloads(text):
         plain = views(decoded)[0].text
-        if any(rule.pattern.search(plain) for rule in speaking_of(plain)) or mask(decoded)[1]:
+        if any(rule.pattern.search(plain) for rule in speaking_of(plain)) or any(_shapes(plain)) or mask(decoded)[1]:
             yield Flag(start, end, "encoded_payload", "reject")
+        elif _has_signs(plain) and not _IN_ADDRESS.search(text, max(0, start - 300), start):
+            # Whoever hides words that come near to an attack has a reason.
+            yield Flag(start, end, "encoded_payload", "pending")
+
+
+def _has_signs(decoded: str) -> bool:
+    """Whether a decoded text has several signs of an attack, though no shape of one."""
+    return any(len(grammar.read(decoded) - _HARMLESS) >= 2 for grammar in (ENGLISH, CHINESE))
 
 
 def _secrets(text: str, seen: Sequence[View]) -> Iterator[Flag]:

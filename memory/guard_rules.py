@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from memory.guard_attacks_en import ATTACKS_EN
 from memory.guard_claims_en import CLAIMS_EN
 from memory.guard_patterns import Rule, rules
+from memory.guard_requests import REQUESTS
 from memory.guard_zh import RULES_ZH
 
 _START = r"(?:^|[.!?:;,。！？：；，\n]\s*|\bplease\s+|请)"
@@ -48,7 +49,8 @@ _FAKE_SYSTEM = rules(
     r"|update|command"
     r"|alert|directive)s?\s*\W{0,3}[:\]]",
     r"^\s*\W{0,4}(?:system|developer)\s*\W{0,3}[:\]]\s*(?!windows|mac|linux|ubuntu|android|ios|debian|\d)"
-    r"(?={EN:80}\b(?:you|user|memory|instructions?|always|never|must|ignore|trust|grant|assistant|mode|override|policy"
+    r"(?={EN:80}\b(?:you|user|memory|instructions?|always|never|must|ignore|trust|grant|assistant"
+    r"|mode|override|policy"
     r"|allow|approved?|verified)\b)",
     r"(?:^|[。！？!?\n【\[(])\s*系统(?:消息|提示|通知|指令|公告|更新|管理员)?\s*[】\])]?\s*[:：]"
     r"(?={ZH:40}(?:该用户|此用户|本用户|用户(?:已|是|为|偏好|具有|拥有|可)|助手|记忆|权限|已通过|可直接|无需"
@@ -76,7 +78,8 @@ _TRIGGER = rules(
     "reject",
     r"\b(?:next time|when(?:ever)?|if|once|after|as soon as|every time|the moment)\b{EN:60}\b"
     + _SPEAKS
-    + r"\b{EN:40}\b(?:call|invoke|run|execute|trigger|use|launch)\b{EN:30}\b(?:tool|function|api|command|script|plugin"
+    + r"\b{EN:40}\b(?:call|invoke|run|execute|trigger|use|launch)\b{EN:30}\b(?:tool|function|api"
+    r"|command|script|plugin"
     r"|webhook|[a-z]+_[a-z_]+)\b",
     r"\b(?:next time|whenever|as soon as|every time|the moment|when) (?:the user|the customer|they|he|she"
     r"|someone|anyone|i)\b"
@@ -129,7 +132,8 @@ _PRIVATE = (
 _CROSS_USER = rules(
     "cross_user",
     "reject",
-    r"\b(?:remember|save|store|memori[sz]e|record|note|keep|set|write)\b{EN:30}\b(?:for|to|in|into"
+    r"(?<!\bthe )(?<!\bour )(?<!\bthis )(?<!\bevery )\b(?:remember|save|store|memori[sz]e|record"
+    r"|note|keep|set|write)\b{EN:30}\b(?:for|to|in|into"
     r"|under) (?:everyone(?: else)?\b|" + _OTHERS + r"\b)",
     r"\b(?:tell|show|give|read|list|reveal|what|which|access|look up|export|search)\b{EN:40}\b(?:"
     + _OTHERS
@@ -165,7 +169,8 @@ _PRIVILEGE = rules(
     r"\bi(?:'m| am) (?:an? |the |your |actually )?(?:(?:authori[sz]ed|verified|global|super|workspace|account"
     r"|platform) ){0,2}"
     + _ADMIN
-    + r"\b(?! (?:at|for|in|with|by|assistant)\b)(?!{EN:3}(?: of| here)? (?:a|an|my) )(?:(?= (?:of|here|on) )|(?! of))",
+    + r"\b(?! (?:at|for|in|with|by|assistant)\b)(?!{EN:3}(?: of| here)? (?:a|an|my) )(?:(?= (?:of"
+    r"|here|on) )|(?! of))",
     r"\bno (?:further |additional )?(?:approval|confirmation|verification|authori[sz]ation) (?:is "
     r"|are )?(?:needed|required|necessary)"
     r"\b{EN:12}\b(?:for|from) (?:me|my|us|our|any)\b",
@@ -223,7 +228,8 @@ _IDENTITY = rules(
     r"\b{EN:20}\b(?:with|by|to|into|as) \1\b",
     r"\b(?:change|update|set|replace|switch)\b{EN:20}\b(?:recovery|security|backup|2fa|login"
     r"|registered) (?:e-?mail|phone|number|contact)\b",
-    r"\bmy (?:recovery|login|registered|security) (?:e-?mail|phone)(?: number)? (?:is|has changed|changed|should be)\b",
+    r"\bmy (?:recovery|login|registered|security) (?:e-?mail|phone)(?: number)? (?:is|has changed"
+    r"|changed|should be)\b",
     _ZH_WHO
     + r"\s{0,2}[a-z0-9甲乙丙丁一-龥]{1,8}?{ZH:12}(?:都?用|使用|改用|换成|换用|按|查){ZH:6}"
     + _ZH_WHO
@@ -258,7 +264,8 @@ _FALSE_SUCCESS = rules(
     r" (?:every time|always|100|without fail)",
     r"(?:不用|不要|无需|跳过|别|不必)(?:做|走|跑|再)?(?:测试|检查|验证|审核|备份|核实){ZH:8}(?:直接|就)(?:上线"
     r"|部署|执行|发布|退款|转账|通过|发货)",
-    r"(?:这个|该|此|这套)(?:流程|方法|步骤|做法|方案){ZH:8}(?:每次|一直|百分百|百分之百|100%)(?:都)?(?:成功|有效|管用)",
+    r"(?:这个|该|此|这套)(?:流程|方法|步骤|做法|方案){ZH:8}(?:每次|一直|百分百|百分之百"
+    r"|100%)(?:都)?(?:成功|有效|管用)",
 )
 _ORDERS = (
     r"(?:approve|grant|authori[sz]e|execute|deploy|delete|transfer|wire|refund|waive|unlock|skip|bypass"
@@ -273,67 +280,6 @@ _STANDING = rules(
     r"(?:以后|今后|从现在起|从今往后|每次)(?!{ZH:10}我(?:会|要|想|都|就)){ZH:12}(?:直接|自动|一律|都)(?:给我"
     r"|帮我|为我)?"
     r"(?:批准|同意|通过|退款|赔付|执行|转账|免单|减免|放行|跳过|绕过)",
-)
-_NOT_SHOP = r"(?!{ZH:6}(?:订单|购物车|搜索|浏览|收藏|地址|密码))"
-# 你们保存的, 系统里记录的: who has it, before what it is.
-_HELD = (
-    r"(?:(?:你们?|您|贵司|贵公司|系统|平台|后台|数据库)(?:这里|那里|这边|里|中)?(?:所|都|已经?)?"
-    r"(?:保存|存储|储存|存下|存|记录|记下|记住|记|收集|掌握|留存|留)(?:下来|着|了)?的?)?"
-)
-_REQUESTS = (
-    *rules(
-        "erase",
-        "request",
-        r"(?<!n't )(?<!not )(?<!never )\b(?:delete|erase|forget|remove|wipe|clear|purge"
-        r"|destroy)\b (?:everything|all|anything|whatever)"
-        r"\b{EN:30}\b(?:about me|you (?:know|have|stored|saved|remember|kept|hold)|of mine|i(?:'ve"
-        r"| have)? (?:ever )?(?:said|told|shared))\b",
-        r"(?<!n't )(?<!not )\b(?:delete|erase|remove|wipe|purge|destroy)\b (?:all (?:of )?)?my (?:personal "
-        r"|stored |own |chat )?"
-        r"(?:data|information|memories|memory|profile|history|records?)\b(?! (?:usage|plan|cap|limit|roaming))",
-        r"(?<!n't )(?<!not )(?<!never )(?<!they )(?<!you )\bforget (?:about )?me\b(?: (?:completely|entirely"
-        r"|please))?\s*(?:[.!?]|$)|\bright to be forgotten\b",
-        r"(?:删除|删掉|清除|清空|抹掉|抹去|忘掉|(?<!我)忘记|销毁|删了)(?:掉)?"
-        + _NOT_SHOP
-        + _HELD
-        + _NOT_SHOP
-        + r"{ZH:4}(?:关于我|我)的?{ZH:8}"
-        r"(?:一切|所有|全部|数据|信息|资料|记录|记忆|隐私)",
-        r"(?:把|将)"
-        + _NOT_SHOP
-        + _HELD
-        + _NOT_SHOP
-        + r"{ZH:4}(?:关于我|我)的{ZH:10}(?:都|全部|全|统统|彻底)?(?:删|清|忘|抹)(?:除|掉|空|了|光|去)",
-        r"(?:删除|清除|忘掉|抹掉)(?:你)?(?:所有|全部|一切)?(?:知道|记住|记得|保存|存储)的?(?:关于我|我){ZH:6}",
-    ),
-    *rules(
-        "access",
-        "request",
-        r"\bwhat (?:all )?(?:do|did|have|has) you (?:know|remember(?:ed)?|stored?|saved?|recorded?|got|keep"
-        r"|kept|have|hold|collect(?:ed)?)\b"
-        r"{EN:20}\b(?:about|on) me\b",
-        r"\bwhat (?:data|information|info|facts|memories)\b{EN:12}\b(?:do|have|did) you\b{EN:20}\b(?:about|on|of) me\b",
-        r"\b(?:export|download|send me|give me|show me)\b{EN:12}\b(?:all (?:of )?)?my (?:personal data|memories"
-        r"|stored data)\b",
-        r"\b(?:subject access request|gdpr (?:data )?(?:export|request))\b",
-        r"你(?:们)?(?:都|还|现在)?(?:记(?:住|得|录|下|着)?|存|保存|掌握|收集)了?(?:我|关于我)的?(?:什么|哪些|多少|啥)",
-        r"你(?:们)?(?:都|还)?知道(?:关于我的?(?:什么|哪些|啥)|我(?:的)?哪些(?:信息|事|资料|数据|情况))",
-        r"(?:导出|下载|给我看看?|查看|看看)(?:你)?(?:保存|记住|记录)?的?(?:关于)?我的(?:所有|全部)?(?:个人数据"
-        r"|个人信息|记忆|全部数据|数据)",
-    ),
-    *rules(
-        "no_store",
-        "request",
-        r"\boff the record\b",
-        r"\b(?:don't|do not|never) (?:remember|save|store|record|keep|log|write down"
-        r"|memori[sz]e) (?:any of )?(?:this|that|what i(?:'m| am| just)?)\b"
-        r"(?! (?:file|draft|document|order|address|card|as|to|on|in|under|cart))",
-        r"\bkeep this (?:out of|off) (?:your )?(?:memory|the record)\b",
-        r"(?:这|刚才|上)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
-        r"|勿)(?:记|存|保存|记录|记住)(?!错)",
-        r"(?:别|不要|请勿|不用)(?:记住|保存|记录|存储|记|存)(?:下来?)?(?:这|刚才|上)(?:一?(?:句|条|段|些)"
-        r"|个(?:话|事|内容)|话)",
-    ),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -353,7 +299,7 @@ RULES: tuple[Rule, ...] = (
     *ATTACKS_EN,
     *CLAIMS_EN,
     *RULES_ZH,
-    *_REQUESTS,
+    *REQUESTS,
 )
 """Every rule; the first of a family that matches a sentence names it."""
 

@@ -53,6 +53,10 @@ class PolicyRule:
         )
 
 
+#: What the rules as shipped are called: the version of the file that says them, `deploy/policy.yaml`. A test compares.
+SHIPPED_VERSION = "shipped@ca066c61d7fd"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePolicy:
     """The shipped rules; a tenant's file overrides fields by name.
@@ -60,11 +64,12 @@ class GatePolicy:
     `special` says per class what happens: `confirm` (pending until the user confirms), `drop`, or `allow` (only with
     its legal basis in `legal_basis`). `review_keys` and `review_channels` are always pending, `drop_keys` never kept.
     `style_keys` are harmless wishes: no quota counts them, no standing order holds those whose values are codes.
-    Quotas count what was kept at once (auto): in this session, from this source of this user in a day, or as changes
-    of identity in a day, before this statement. `max_per_source` is by source, ANY_SOURCE for those not named.
+    Quotas count what was kept at once (auto): in this session, from this source of this person in a day, or as changes
+    of identity in a day, whichever day around this statement is the fullest. `max_per_source` is by source, ANY_SOURCE
+    for those not named.
     """
 
-    version: str = "gate-1"
+    version: str = SHIPPED_VERSION
     rules: tuple[PolicyRule, ...] = ()
     special: Mapping[str, str] = field(default_factory=dict[str, str])
     legal_basis: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -43,12 +43,15 @@ class ProcedurePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeView:
-    """One use of a version."""
+    """One use of a version. `is_reported`: the agent said so itself. `is_undone`: it came from what was taken back."""
 
     event_id: UUID
     at: datetime
     succeeded: bool
     weight: float = 1.0
+    session_ref: UUID | None = None
+    is_reported: bool = False
+    is_undone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +128,23 @@ def _lower_bound(successes: float, failures: float, z: float) -> float:
     return rate * rate / (centre + spread)
 
 
+def counting(outcomes: Sequence[OutcomeView]) -> list[OutcomeView]:
+    """The outcomes that count, in the order of time: each event once, none that was taken back.
+
+    What an agent reported of a session takes the place of what was read off it, as long as the report itself counts.
+    """
+    standing = [one for one in outcomes if not one.is_undone]
+    reported = {one.session_ref for one in standing if one.is_reported} - {None}
+    once: dict[UUID, OutcomeView] = {}
+    for one in sorted(standing, key=lambda one: (one.at, str(one.event_id), one.succeeded, one.weight)):
+        if one.is_reported or one.session_ref not in reported:
+            once.setdefault(one.event_id, one)
+    return list(once.values())
+
+
 def stats(outcomes: Sequence[OutcomeView], policy: ProcedurePolicy = DEFAULT_POLICY) -> Stats:
-    """The rates of a version from its outcome rows, in any order; one event counts once."""
-    ordered = _in_order(outcomes)
+    """The rates of a version: a fold over those of its outcome rows that count, given in any order."""
+    ordered = counting(outcomes)
     rate = policy.ema_start
     for one in ordered:
         rate = ema(rate, one.succeeded, weight=one.weight, keep=policy.ema_keep)
@@ -148,7 +165,7 @@ def regressed(outcomes: Sequence[OutcomeView], policy: ProcedurePolicy = DEFAULT
 
     Needs `regression_recent` outcomes on either side; so chance alone rarely demotes.
     """
-    ordered = _in_order(outcomes)
+    ordered = counting(outcomes)
     split = len(ordered) - policy.regression_recent
     if split < policy.regression_recent:
         return False
@@ -244,13 +261,6 @@ def _said(turn: TurnView) -> bool | None:
 def _places(labels: Sequence[str], count: int) -> list[int]:
     numbers = [int(label[1:]) for label in labels if label[:1] == "t" and label[1:].isdecimal()]
     return sorted({number - 1 for number in numbers if 1 <= number <= count})
-
-
-def _in_order(outcomes: Sequence[OutcomeView]) -> list[OutcomeView]:
-    once: dict[UUID, OutcomeView] = {}
-    for one in sorted(outcomes, key=lambda one: (one.at, str(one.event_id), one.succeeded, one.weight)):
-        once.setdefault(one.event_id, one)
-    return list(once.values())
 
 
 def _counts(outcomes: Sequence[OutcomeView]) -> tuple[float, float]:

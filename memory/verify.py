@@ -115,7 +115,7 @@ def _verified(
         key=spec.name,
         type=spec.type if spec.name != "other" else fact.type,
         object=_object(fact, spec, quote),
-        op=fact.polarity,
+        op="-" if spec.negative and fact.polarity == "+" else fact.polarity,
         value=value,
         canonical=canonical,
         quote=quote,
@@ -199,7 +199,9 @@ def _subject(said: str, spec: KeySpec, source: _Source, turns: Sequence[TurnView
         raise _Refused("about_assistant")
     if is_speaker(said):
         place = source.place
-        if speaks_of_another(source.turn.content, place.start, place.end) and spec.name != "relation":
+        # Who approved is no subject: of what staff approve, the customer is.
+        is_theirs = spec.name == "relation" or (spec.name == "past_approval" and source.role == "staff")
+        if not is_theirs and speaks_of_another(source.turn.content, place.start, place.end):
             raise _Refused("third_party")
         return SPEAKER
     heard = " ".join(fold_text(turn.content) for turn in turns if turn.role in {"user", "staff", "tool"})

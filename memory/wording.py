@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from memory.decision_words import FOLD, GUARD, VERIFICATION, Words
+from schemas.decisions import RequestKind
 
 REASONS: Mapping[str, Words] = {
     **GUARD,
     **VERIFICATION,
-    **{f"request_{kind}": GUARD[kind] for kind in ("erase", "access", "no_store")},
+    **{f"request_{kind}": GUARD[kind] for kind in get_args(RequestKind)},
     "no_evidence": ("has no evidence", "没有依据"),
     # What the gate says
     "protected_key": ("changes a protected key", "涉及受保护的键"),
+    "claimed_approval": ("claims what only staff or a tool can approve", "声称获得批准，只有员工或工具可以证实"),
     "organization": ("belongs to the organisation", "属于组织"),
     "policy_key": ("the policy sends this key to review", "策略要求审核该键"),
     "policy_channel": ("the policy sends this channel to review", "策略要求审核该渠道"),

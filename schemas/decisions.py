@@ -19,7 +19,7 @@ Op = Literal["+", "-", "retract", "past", "forget"]
 ChangeOp = Literal["add", "confirm", "refine", "supersede", "retract", "contest", "noop"]
 EvidenceState = Literal["current", "past", "superseded", "retracted", "forgotten", "pending", "rejected"]
 Trend = Literal["rising", "flat", "falling"]
-RequestKind = Literal["erase", "access", "no_store"]
+RequestKind = Literal["erase", "access", "correct", "object", "no_store"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,10 +191,11 @@ class UndoneView(BaseModel):
     statements: int
     turns: int
     episodes: int
+    outcomes: int
 
 
 class RequestView(BaseModel):
-    """A privacy request that a user made in a conversation: to be erased, to be told, or that something is not kept.
+    """A privacy request that a user made in a conversation: `kind` is erase, access, correct, object or no_store.
 
     `state` is open, done or refused; `note` and `answered_by` are those of whoever answered it.
     """

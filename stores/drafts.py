@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func
+from sqlalchemy import ColumnElement, func
 from sqlmodel import Session, col, select
 
+from memory.quotas import DAY
 from schemas.memories import WriteStatus
 from schemas.tables import Draft, Evidence, FactDecision
 from stores.sql import insert_once
@@ -29,37 +30,28 @@ def kept_in_session(session: Session, session_ref: UUID) -> int:
     return session.exec(query).one()
 
 
-def kept_from_source(session: Session, user_ref: UUID, source: str, *, before: datetime) -> int:
-    """How many statements of a user that came by a source in the day before `before` counted at once."""
-    query = (
-        select(func.count())
-        .select_from(Evidence)
-        .where(
-            Evidence.user_ref == user_ref,
-            Evidence.write_status == WriteStatus.AUTO,
-            Evidence.source == source,
-            col(Evidence.at) > before - timedelta(days=1),
-            col(Evidence.at) <= before,
-        )
+def kept_from_source(session: Session, users: Collection[UUID], source: str, *, around: datetime) -> list[datetime]:
+    """When statements of these users that came by a source and counted at once were made, a day around `around`."""
+    query = select(Evidence.at).where(
+        col(Evidence.user_ref).in_(users),
+        Evidence.write_status == WriteStatus.AUTO,
+        Evidence.source == source,
+        *_near(around),
     )
-    return session.exec(query).one()
+    return list(session.exec(query))
 
 
-def identity_changes(session: Session, user_ref: UUID, *, before: datetime) -> int:
-    """How many statements of the day before `before` changed who the user was said to be. First words change nothing.
+def identity_changes(session: Session, users: Collection[UUID], *, around: datetime) -> list[datetime]:
+    """When statements that changed who these users were said to be were made, a day around `around`.
 
-    By the time of the words, so that the import of a long history is no flood of changes.
+    First words change nothing. By the time of the words, so that the import of a long history is no flood of changes.
     """
-    query = (
-        select(func.count(col(FactDecision.evidence_id).distinct()))
-        .select_from(FactDecision)
-        .join(Evidence, col(Evidence.id) == col(FactDecision.evidence_id))
-        .where(
-            FactDecision.user_ref == user_ref,
-            FactDecision.op == "supersede",
-            Evidence.type == "identity",
-            col(Evidence.at) > before - timedelta(days=1),
-            col(Evidence.at) <= before,
-        )
+    changing = select(FactDecision.evidence_id).where(
+        col(FactDecision.user_ref).in_(users), FactDecision.op == "supersede"
     )
-    return session.exec(query).one()
+    query = select(Evidence.at).where(col(Evidence.id).in_(changing), Evidence.type == "identity", *_near(around))
+    return list(session.exec(query))
+
+
+def _near(at: datetime) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return col(Evidence.at) > at - DAY, col(Evidence.at) < at + DAY

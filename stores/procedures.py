@@ -1,4 +1,7 @@
-"""Procedures, their versions and outcomes as rows. Rates are a cache of the outcomes, made by the caller's rule."""
+"""Procedures, their versions and outcomes as rows. Rates are a cache of the outcomes, made by the caller's rule.
+
+An outcome row is never changed or taken away: what was undone stays, and is told apart when the rates are made.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import delete, func, update
+from sqlalchemy import func, or_, update
 from sqlmodel import Session, col, select
 
+from memory.procedures import OutcomeView
 from schemas.envelopes import enclose, enclose_json
-from schemas.tables import Procedure, ProcedureOutcome, ProcedureVersion
+from schemas.tables import Procedure, ProcedureOutcome, ProcedureVersion, Undo
+from stores import undos
 from stores.sql import insert_once
 
 #: Procedures that agents run belong to the organisation; a chat never changes their steps.
@@ -22,7 +27,10 @@ REPORTED = "event"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One use of a version. `source` is tool, user, model or event; `event_id` makes it count once."""
+    """One use of a version. `source` is tool, user, model or event; `event_id` makes it count once.
+
+    `event_source` is the channel that the event came through, by which it can be taken back.
+    """
 
     event_id: UUID
     user_ref: UUID | None
@@ -31,6 +39,7 @@ class Outcome:
     source: str
     weight: float
     at: datetime
+    event_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +123,75 @@ def count_outcome(
     version: ProcedureVersion,
     outcome: Outcome,
     *,
-    rates: Callable[[Sequence[ProcedureOutcome]], Rates],
+    rates: Callable[[Sequence[OutcomeView]], Rates],
     new_id: Callable[[], UUID],
 ) -> bool:
     """Keeps one outcome and computes the version's rates anew from all rows. False when nothing changed.
 
-    An event counts once. What an agent reported of a session takes the place of what was read off its windows.
+    An event counts once.
     """
-    # Two users' windows may end one procedure at once: the second reads the first's row, too.
-    session.exec(select(ProcedureVersion.id).where(ProcedureVersion.id == version.id).with_for_update()).one()
+    _lock(session, version.id)
     row = {"id": new_id(), "tenant_id": version.tenant_id, "version_id": version.id, **asdict(outcome)}
-    same_use = (
-        col(ProcedureOutcome.version_id) == version.id,
-        col(ProcedureOutcome.session_ref) == outcome.session_ref,
+    return bool(insert_once(session, ProcedureOutcome, [row])) and _recount(session, version, rates)
+
+
+def recount(
+    session: Session, tenant_id: UUID, undo: Undo, *, rates: Callable[[Sequence[OutcomeView]], Rates]
+) -> tuple[int, list[ProcedureVersion]]:
+    """Computes the rates anew of all versions with outcomes under an undo; how many outcomes, and the versions changed.
+
+    The undo, or its withdrawal, stands in `undos` already. All versions are locked in their order: an outcome that is
+    being counted right now is either among the rows, or finds the undo.
+    """
+    every = select(ProcedureVersion).where(ProcedureVersion.tenant_id == tenant_id).order_by(col(ProcedureVersion.id))
+    versions = session.exec(every.with_for_update().execution_options(populate_existing=True)).all()
+    touched = undos.outcomes(session, undo)
+    named = {row.version_id for row in touched}
+    return len(touched), [one for one in versions if one.id in named and _recount(session, one, rates)]
+
+
+def outcomes(session: Session, version_id: UUID) -> Sequence[ProcedureOutcome]:
+    """Every outcome row of a version in the order of time, whatever the order of arrival; also what was taken back."""
+    return session.exec(
+        select(ProcedureOutcome)
+        .where(ProcedureOutcome.version_id == version_id)
+        .order_by(col(ProcedureOutcome.at), col(ProcedureOutcome.event_id))
+    ).all()
+
+
+def outcome_views(session: Session, version: ProcedureVersion) -> list[OutcomeView]:
+    """The outcomes of a version as the rules fold them, each with whether an undo stands over it."""
+    rows = outcomes(session, version.id)
+    undone = undos.covering_outcomes(session, version.tenant_id, rows)
+    return [
+        OutcomeView(
+            event_id=row.event_id,
+            at=row.at,
+            succeeded=row.succeeded,
+            weight=row.weight,
+            session_ref=row.session_ref,
+            is_reported=row.source == REPORTED,
+            is_undone=row.id in undone,
+        )
+        for row in rows
+    ]
+
+
+def _lock(session: Session, version_id: UUID) -> None:
+    # Two users' windows may end one procedure at once: the second reads the first's row, too.
+    session.exec(select(ProcedureVersion.id).where(ProcedureVersion.id == version_id).with_for_update()).one()
+
+
+def _recount(session: Session, version: ProcedureVersion, rates: Callable[[Sequence[OutcomeView]], Rates]) -> bool:
+    result = rates(outcome_views(session, version))
+    changes = (
+        col(ProcedureVersion.ema) != result.ema,
+        col(ProcedureVersion.successes) != result.successes,
+        col(ProcedureVersion.failures) != result.failures,
     )
-    if outcome.source == REPORTED:
-        if not insert_once(session, ProcedureOutcome, [row]):
-            return False
-        read_off = delete(ProcedureOutcome).where(*same_use, col(ProcedureOutcome.source) != REPORTED)
-        session.connection().execute(read_off)
-    else:
-        reported = select(ProcedureOutcome.id).where(*same_use, ProcedureOutcome.source == REPORTED)
-        if session.exec(reported.limit(1)).first() or not insert_once(session, ProcedureOutcome, [row]):
-            return False
-    result = rates(outcomes(session, version.id))
     statement = (
         update(ProcedureVersion)
-        .where(col(ProcedureVersion.id) == version.id)
+        .where(col(ProcedureVersion.id) == version.id, or_(*changes))
         .values(
             ema=result.ema,
             successes=result.successes,
@@ -148,18 +199,9 @@ def count_outcome(
             row_version=col(ProcedureVersion.row_version) + 1,
         )
     )
-    session.connection().execute(statement)
+    changed = session.connection().execute(statement).rowcount
     session.refresh(version)
-    return True
-
-
-def outcomes(session: Session, version_id: UUID) -> Sequence[ProcedureOutcome]:
-    """Every outcome of a version in the order of time, whatever the order of arrival."""
-    return session.exec(
-        select(ProcedureOutcome)
-        .where(ProcedureOutcome.version_id == version_id)
-        .order_by(col(ProcedureOutcome.at), col(ProcedureOutcome.event_id))
-    ).all()
+    return changed > 0
 
 
 def get(session: Session, version_id: UUID) -> tuple[Procedure, ProcedureVersion] | None:

@@ -101,6 +101,21 @@ def neighbours(session: Session, tenant_id: UUID, event_ids: Sequence[UUID]) -> 
     }
 
 
+def near(session: Session, tenant_id: UUID, rows: Sequence[Turn]) -> list[Turn]:
+    """What else was said in the windows of these turns; next to undigested ones, what else is undigested there."""
+    windows = sorted({row.window_id for row in rows if row.window_id is not None})
+    fresh = sorted({row.session_ref for row in rows if row.window_id is None})
+    ours = {row.event_id for row in rows}
+    found: list[Turn] = []
+    for chunk in _chunks(windows):
+        query = select(Turn).where(Turn.tenant_id == tenant_id, col(Turn.window_id).in_(chunk))
+        found += session.exec(query.order_by(col(Turn.event_id)))
+    for chunk in _chunks(fresh):
+        query = select(Turn).where(Turn.tenant_id == tenant_id, col(Turn.session_ref).in_(chunk))
+        found += session.exec(query.where(col(Turn.window_id).is_(None)).order_by(col(Turn.event_id)))
+    return [row for row in found if row.event_id not in ours]
+
+
 def tail(session: Session, tenant_id: UUID, session_ref: UUID, *, limit: int) -> list[TurnView]:
     """The last `limit` turns of a session, in order."""
     query = (

@@ -5,15 +5,16 @@ An undo stands from its moment on: what was said up to `until` and comes to be a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, or_, update
+from sqlalchemy import ColumnElement, and_, false, or_, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
-from schemas.tables import Episode, Evidence, Turn, Undo
+from schemas.tables import Episode, Evidence, ProcedureOutcome, Turn, Undo
 from stores.sql import insert_once
 
 SESSION, SOURCE, EVENT, SUMMARY = "session", "source", "event", "summary"
@@ -61,6 +62,60 @@ def covering(session: Session, tenant_id: UUID, turns: Iterable[tuple[TurnView, 
         if first is not None:
             found[turn.event_id] = first
     return found
+
+
+def covering_outcomes(session: Session, tenant_id: UUID, rows: Sequence[ProcedureOutcome]) -> dict[UUID, Undo]:
+    """The undo that each of these outcomes is under, by the outcome's id; those under none are left out."""
+    standing = _standing(session, tenant_id, None) if rows else ()
+    found: dict[UUID, Undo] = {}
+    for row in rows:
+        names = {SESSION: str(row.session_ref), SOURCE: row.event_source, EVENT: str(row.event_id)}
+        first = next((one for one in standing if _is_under(one, names, row)), None)
+        if first is not None:
+            found[row.id] = first
+    return found
+
+
+def outcomes(session: Session, undo: Undo) -> list[ProcedureOutcome]:
+    """The outcomes of procedures that an undo, or its withdrawal, is about."""
+    if undo.kind == SUMMARY:
+        return []
+    where = [col(ProcedureOutcome.tenant_id) == undo.tenant_id, *_of(undo, ProcedureOutcome)]
+    return list(session.exec(select(ProcedureOutcome).where(*where).order_by(col(ProcedureOutcome.id))))
+
+
+def about_turns(
+    session: Session, tenant_id: UUID, user_ref: UUID, session_ref: UUID | None, turns: Sequence[TurnView]
+) -> list[Undo]:
+    """Every undo and withdrawal that one of these turns of a session was ever under, the oldest first."""
+    by_kind: dict[str, set[str]] = {
+        SESSION: set() if session_ref is None else {str(session_ref)},
+        SOURCE: {turn.source for turn in turns if turn.source is not None},
+        EVENT: {str(turn.event_id) for turn in turns},
+    }
+    first = min((turn.at for turn in turns), default=None)
+    found = of_target(session, tenant_id, by_kind)
+    return [one for one in found if first is not None and first <= one.until and one.user_ref in {None, user_ref}]
+
+
+def about_outcomes(session: Session, tenant_id: UUID, rows: Sequence[ProcedureOutcome]) -> list[Undo]:
+    """Every undo and withdrawal that one of these outcomes was ever under, the oldest first."""
+    every = session.exec(select(Undo).where(Undo.tenant_id == tenant_id)).all() if rows else ()
+    named = [({SESSION: str(row.session_ref), SOURCE: row.event_source, EVENT: str(row.event_id)}, row) for row in rows]
+    found = [one for one in every if any(_is_under(one, names, row) for names, row in named)]
+    return sorted(found, key=lambda one: (one.decided_at, one.id))
+
+
+def of_target(session: Session, tenant_id: UUID, by_kind: dict[str, set[str]]) -> list[Undo]:
+    """All undos of these targets and their withdrawals, the oldest first. Shape: kind to names as rows hold them."""
+    query = select(Undo).where(Undo.tenant_id == tenant_id, _named(by_kind))
+    return list(session.exec(query.order_by(col(Undo.decided_at), col(Undo.id))))
+
+
+def reaches(session: Session, tenant_id: UUID, at: datetime) -> bool:
+    """Whether any undo of this tenant holds for what was said at that time or later."""
+    query = select(Undo.id).where(Undo.tenant_id == tenant_id, col(Undo.until) >= at)
+    return session.exec(query.limit(1)).first() is not None
 
 
 def covering_evidence(session: Session, row: Evidence) -> Undo | None:
@@ -111,24 +166,36 @@ def set_episode_status(session: Session, episode_ids: Sequence[UUID], status: st
     return list(session.exec(anew))
 
 
-def _standing(session: Session, tenant_id: UUID, by_kind: dict[str, set[str]]) -> Sequence[Undo]:
-    named = [
-        and_(col(Undo.kind) == kind, col(Undo.target).in_(targets)) for kind, targets in by_kind.items() if targets
-    ]
+def _is_under(undo: Undo, names: Mapping[str, str | None], row: ProcedureOutcome) -> bool:
+    fits = names.get(undo.kind) == undo.target and undo.user_ref in {None, row.user_ref}
+    return fits and row.at <= undo.until
+
+
+def _standing(session: Session, tenant_id: UUID, by_kind: dict[str, set[str]] | None) -> Sequence[Undo]:
+    """The undos of these targets, or all, that nobody withdrew."""
     withdrawn = select(Undo.withdraws).where(Undo.tenant_id == tenant_id, col(Undo.withdraws).is_not(None))
     query = select(Undo).where(
         Undo.tenant_id == tenant_id,
-        or_(*named),
         col(Undo.withdraws).is_(None),
         col(Undo.id).not_in(withdrawn),
     )
+    if by_kind is not None:
+        query = query.where(_named(by_kind))
     return session.exec(query.order_by(col(Undo.decided_at), col(Undo.id))).all()
 
 
-def _of(undo: Undo, table: type[Evidence] | type[Turn]) -> list[ColumnElement[bool]]:
+def _named(by_kind: dict[str, set[str]]) -> ColumnElement[bool]:
+    named = [
+        and_(col(Undo.kind) == kind, col(Undo.target).in_(targets)) for kind, targets in by_kind.items() if targets
+    ]
+    return or_(*named) if named else false()
+
+
+def _of(undo: Undo, table: type[Evidence] | type[Turn] | type[ProcedureOutcome]) -> list[ColumnElement[bool]]:
+    source = col(table.event_source) if table is ProcedureOutcome else col(table.source)
     names: dict[str, Mapped[object]] = {
         SESSION: col(table.session_ref),  # pyright: ignore[reportAssignmentType]  columns of several types
-        SOURCE: col(table.source),  # pyright: ignore[reportAssignmentType]
+        SOURCE: source,  # pyright: ignore[reportAssignmentType]
         EVENT: col(table.event_id),  # pyright: ignore[reportAssignmentType]
     }
     target: object = undo.target if undo.kind == SOURCE else UUID(undo.target)

@@ -22,6 +22,7 @@ from memory.gate import Counts, OwnDraft
 from memory.guard import flags as guard_flags
 from memory.likeness import likeness, shape
 from memory.moments import is_moment
+from memory.quotas import fullest_day
 from memory.spans import RESTORED_BY_PAST
 from memory.strength import StrengthView, initial_expiry
 from memory.verify import verify
@@ -115,6 +116,7 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
         claim=claim,
         tenant=session.get_one(Tenant, claim.tenant_id),
         user=users[claim.user_ref],
+        users=frozenset(users),
         said=heard.said,
         context=heard.context,
         now=now,
@@ -149,14 +151,15 @@ def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped],
 
 def _counts(work: Work, one: Verified, tally: Counter[str | None]) -> Counts:
     """What the quotas count before a statement."""
-    session, claim = work.session, work.claim
+    session = work.session
     by_source = 0
     if one.source is not None and work.gate.source_quota(one.source) is not None:
-        by_source = drafts.kept_from_source(session, claim.user_ref, one.source, before=one.at) + tally[one.source]
+        kept = drafts.kept_from_source(session, work.users, one.source, around=one.at)
+        by_source = fullest_day(kept, one.at) + tally[one.source]
     return Counts(
         kept_in_session=tally[None],
         kept_from_source=by_source,
-        identity_changes_today=drafts.identity_changes(session, claim.user_ref, before=one.at),
+        identity_changes_today=fullest_day(drafts.identity_changes(session, work.users, around=one.at), one.at),
     )
 
 

@@ -6,7 +6,6 @@ A story is read from rows that are only ever added. Whoever may not review is to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -15,29 +14,25 @@ from sqlmodel import Session
 
 from memory.facts import EFFECTIVE
 from memory.registry import spec_of
-from memory.spans import cut, evidence_states, without_mentions
+from memory.spans import evidence_states
 from memory.wording import reason_words, rule_words
 from schemas.dossiers import Explanation, SaidView, Step, VersionView
 from schemas.envelopes import disclose, disclose_json
 from schemas.errors import NotFound
-from schemas.tables import Draft, Episode, Evidence, Fact, FactDecision, Review
-from stores import catalogue, clock, facts, reviews, spans, stories, turns
+from schemas.tables import Draft, Evidence, Fact, FactDecision, Review
+from stores import catalogue, clock, facts, reviews, stories, turns
 from stores.stories import SlotStory
+from tasks import tell
 from tasks.review import Desk
+from tasks.tell import Reader
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """Who asks, and in which language."""
-
-    tenant_id: UUID
-    may_review: bool
-    language: str = "en"
+__all__ = ["Reader", "explain"]
 
 
 def explain(kit: Desk, memory_id: UUID, reader: Reader) -> Explanation:
-    """The story of a fact or an episode; for reviewers also of a statement that waits, was refused, or a draft.
+    """The story of a fact, an episode or a procedure's version.
 
+    For reviewers also of a statement that waits or was refused, of a draft, and of a turn by its event's id.
     Raises: NotFound.
     """
     with kit.db.read() as session:
@@ -47,16 +42,22 @@ def explain(kit: Desk, memory_id: UUID, reader: Reader) -> Explanation:
             return _fact(session, fact, reader, now)
         episode = catalogue.episode(session, reader.tenant_id, memory_id)
         if episode is not None:
-            return _episode(session, episode, reader)
+            return tell.episode(session, episode, reader)
+        procedure = catalogue.procedure(session, reader.tenant_id, memory_id)
+        if procedure is not None:
+            return tell.procedure(session, *procedure, reader)
         if not reader.may_review:
             raise NotFound
         evidence = reviews.find(session, reader.tenant_id, memory_id)
         if evidence is not None:
             return _evidence(session, evidence, reader, now)
         draft = stories.draft(session, reader.tenant_id, memory_id)
-        if draft is None:
+        if draft is not None:
+            return _draft(session, draft, reader)
+        said = turns.plain(session, reader.tenant_id, [memory_id])
+        if not said:
             raise NotFound
-        return _draft(session, draft, reader)
+        return tell.turn(session, said[0], reader)
 
 
 def _fact(session: Session, row: Fact, reader: Reader, now: datetime) -> Explanation:
@@ -134,57 +135,6 @@ def _draft(session: Session, row: Draft, reader: Reader) -> Explanation:
             "prompt_version": None if window is None else window.prompt_version,
         },
     )
-
-
-def _episode(session: Session, row: Episode, reader: Reader) -> Explanation:
-    ids = [UUID(one) for one in row.turn_ids]
-    held = spans.held(session, row.tenant_id, ids)
-    window = stories.window(session, row)
-    said = [
-        SaidView(
-            event_id=turn.event_id,
-            role=turn.role,
-            at=turn.at,
-            quote=cut(turn.content, held.get(turn.event_id, ())),
-            source=turn.source,
-            agent_id=turn.agent_id,
-            ticket_id=turn.ticket_id,
-        )
-        for turn in turns.views(session, row.tenant_id, ids)
-    ]
-    summary = row.consolidated_into
-    return Explanation(
-        id=row.id,
-        kind="episode",
-        title=disclose(row.summary) if not held else _told(session, row, ids),
-        status="merged" if summary is not None else "current",
-        said=tuple(said),
-        steps=(
-            Step(
-                at=row.recorded_at,
-                by="digest" if window is not None else "consolidate",
-                op="add",
-                rule_id=row.outcome,
-                why=", ".join(str(one) for one in row.outcome_turn_ids),
-                inputs={} if window is None else {"prompt_version": window.prompt_version, "usage": window.usage},
-            ),
-        ),
-        replaced=tuple(UUID(one) for one in row.member_ids),
-        replaced_by=() if summary is None else (summary,),
-        facts={
-            "outcome": row.outcome,
-            "outcome_turn_ids": row.outcome_turn_ids,
-            "importance": row.importance,
-            "confidence": row.confidence,
-            "tags": row.tags,
-            "held_back_parts": sum(len(found) for found in held.values()),
-            "expires_at": row.expires_at,
-        },
-    )
-
-
-def _told(session: Session, row: Episode, ids: Sequence[UUID]) -> str:
-    return without_mentions(disclose(row.summary), spans.words(session, row.tenant_id, ids))
 
 
 def _said(

@@ -17,6 +17,9 @@ from tasks.work import Ground, Judged, Work
 #: Whose sentences are searched for echoes of a held-back value. The user's own words are judged by their own evidence.
 _ECHOING = frozenset({"assistant", "tool", "system"})
 
+#: Why a turn that was taken back is held back.
+UNDONE = "undone"
+
 #: Reasons of a policy that keeps nothing.
 _UNWANTED = ("policy_drop", RULE)
 
@@ -69,6 +72,21 @@ def settle_flagged(ground: Ground, event_id: UUID, user_ref: UUID) -> None:
     ground.touched.update(spans.hold(session, tenant_id, user_ref, wanted))
 
 
+def hold_undone(ground: Ground, user_ref: UUID, undone: Sequence[TurnView], near: Sequence[TurnView]) -> None:
+    """Holds taken-back turns back whole, and the sentences of `near`, those of their windows, that repeat them."""
+    wanted = [*map(whole, undone), *_retold(undone, near)]
+    ground.touched.update(spans.hold(ground.session, ground.tenant.id, user_ref, wanted))
+
+
+def release_undone(
+    ground: Ground, free: Sequence[TurnView], near: Sequence[TurnView], undone: Sequence[TurnView]
+) -> None:
+    """Gives turns back, and what repeats them; not what repeats those that are `undone` still."""
+    kept = {*map(whole, undone), *_retold(undone, near)}
+    given = [span for span in (*map(whole, free), *_retold(free, near)) if span not in kept]
+    ground.touched.update(spans.release(ground.session, ground.tenant.id, given, now=ground.now))
+
+
 def owe_touched(ground: Ground, ours: Collection[UUID] = ()) -> None:
     """Owes the index all that tells of a turn whose held-back text changed; the moments next to `ours` as well."""
     session, tenant_id = ground.session, ground.tenant.id
@@ -78,6 +96,21 @@ def owe_touched(ground: Ground, ours: Collection[UUID] = ()) -> None:
     touched = list(ground.touched)
     upkeep.owe(session, "episode", episodes.touch(session, tenant_id, touched))
     upkeep.owe(session, "fact", facts.touch(session, tenant_id, touched))
+
+
+def whole(turn: TurnView) -> HeldSpan:
+    """All of a turn that was taken back."""
+    return HeldSpan(turn.event_id, 0, max(1, len(turn.content)), UNDONE)
+
+
+def _retold(undone: Sequence[TurnView], near: Sequence[TurnView]) -> list[HeldSpan]:
+    told = [turn.content for turn in undone if turn.role in {"user", "staff"}]
+    return [
+        HeldSpan(turn.event_id, start, end, UNDONE)
+        for turn in near
+        if turn.role in _ECHOING
+        for start, end in echoes(turn.content, told)
+    ]
 
 
 def _hold_flagged(work: Work, folded: Sequence[Folded], refused: Sequence[Judged]) -> None:

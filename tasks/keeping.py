@@ -25,13 +25,14 @@ from schemas.delivery import EventState
 from schemas.drafts import Outcome
 from schemas.envelopes import enclose_json
 from schemas.tables import StatePatch
-from stores import episodes, hot, judgements, procedures, sessions, turns, upkeep, working
+from stores import episodes, hot, judgements, procedures, sessions, spans, turns, undos, upkeep, working
 from stores.hot import HotKey
 from stores.policies import Policies
 from stores.sessions import Arrivals
 from stores.tenancy import KeyInfo, KnownUser
 from tasks import outcomes
 from tasks.arrivals import Kept, Placed, Row, observation_row, turn_row
+from tasks.holding import whole
 
 
 def first_state(kept: Kept, user: KnownUser) -> EventState:
@@ -96,6 +97,7 @@ class Keeping:
     def save(self) -> None:
         """Writes everything, turns first."""
         turns.add(self.session, self._turns, self._observations)
+        self._hold_undone()
         sessions.add(self.session, self._arrivals.values(), self.policies.windows)
         working.patch(self.session, self._patches)
         for arrivals in self._arrivals.values():
@@ -128,6 +130,18 @@ class Keeping:
             tickets=[*(one.ticket_id for one in arrived), *self._closed_tickets],
             what=[hot.TALK],
         )
+
+    def _hold_undone(self) -> None:
+        """What was taken back before it arrived is in no tail either, until its window is applied."""
+        first = min((row["at"] for row in self._turns), default=None)
+        if first is None or not undos.reaches(self.session, self.key.tenant_id, first):
+            return
+        rows = turns.plain(self.session, self.key.tenant_id, [row["event_id"] for row in self._turns])
+        asked = [(turns.view(row), row.user_ref, row.session_ref) for row in rows]
+        undone = undos.covering(self.session, self.key.tenant_id, asked)
+        for view, user_ref, _ in asked:
+            if view.event_id in undone:
+                spans.hold(self.session, self.key.tenant_id, user_ref, [whole(view)])
 
     def _conclude(self, arrivals: Arrivals) -> None:
         """An end that comes after the last window was digested still decides how its episode ended."""
@@ -205,6 +219,7 @@ class Keeping:
             source=procedures.REPORTED,
             weight=1.0,
             at=placed.at,
+            event_source=event.source,
         )
         outcomes.note(self.session, version, outcome, policy=self.policies.procedures, new_id=uuid7)
 

@@ -1,21 +1,21 @@
 """Takes back everything from one session, source or event in one step; and takes that back, if it was a mistake.
 
-Statements are rejected by a verdict of their own and their slots folded again; their turns are held back whole, and
-episodes that hold nothing else are gone from every sight. What comes late falls under the same undo when it is applied.
+Statements are rejected by a verdict of their own and their slots folded again; their turns are held back whole, with
+what repeats them; episodes that hold nothing else are gone from every sight, and how a procedure fared in them counts
+no more. What comes late falls under the same undo.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 from uuid import UUID
 
 from sqlmodel import Session
 
-from schemas.decisions import HeldSpan
 from schemas.dossiers import UndoView
 from schemas.envelopes import disclose, enclose
 from schemas.errors import BadInput, Conflict, NotFound
@@ -23,17 +23,16 @@ from schemas.tables import Episode, Evidence, Review, Tenant, Turn, Undo, User
 from stores import aliases, catalogue, hot, reviews, sessions, spans, tenancy, undos, upkeep
 from stores import turns as said
 from stores.sql import after_commit
-from tasks import consolidate, slots
+from tasks import consolidate, outcomes, slots
 from tasks.app import INDEX
 from tasks.base import hint
-from tasks.holding import owe_touched
+from tasks.holding import UNDONE, hold_undone, owe_touched, release_undone
 from tasks.review import MAX_REASON_CHARS, Desk, Who, ground_of, settle_changed, verdict_row
 from tasks.work import Ground, Judged, Work
 
 logger = logging.getLogger(__name__)
 
 BATCH = 200
-UNDONE = "undone"
 #: Behind every turn: only statements are left to go through.
 _END = UUID(int=(1 << 128) - 1)
 
@@ -54,12 +53,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """What it touched: statements, turns, episodes."""
+    """What it touched: statements, turns, episodes, and outcomes of procedures."""
 
     undo_id: UUID
     statements: int = 0
     turns: int = 0
     episodes: int = 0
+    outcomes: int = 0
 
 
 def undo(kit: Desk, tenant_id: UUID, target: Target, who: Who, *, reason: str) -> Undone:
@@ -116,8 +116,7 @@ def _view(session: Session, row: Undo) -> UndoView:
 def enforce(work: Work, stated: Sequence[Judged]) -> None:
     """Puts what a window says under the undos that were there before it was applied, statements and turns."""
     late = [turn for turn in work.said if turn.event_id in work.undone]
-    whole = [_whole(turn.event_id, turn.content) for turn in late]
-    work.touched.update(spans.hold(work.session, work.tenant.id, work.claim.user_ref, whole))
+    hold_undone(work, work.claim.user_ref, late, work.said)
     verdicts: list[Review] = []
     for one in stated:
         undo_row = work.undone.get(one.verified.event_id)
@@ -153,7 +152,9 @@ def _begin(
     if target.kind == undos.SUMMARY:
         return row.id, Undone(undo_id=row.id, episodes=consolidate.take_back(session, UUID(name), ground.now)), None
     done, after = _one_batch(ground, kit, row, who, None)
-    return row.id, done, after
+    # After the users: their windows lock in this order, too.
+    counted = outcomes.take_back(session, row, kit.policies.procedures)
+    return row.id, replace(done, outcomes=counted), after
 
 
 def _batch(
@@ -191,8 +192,9 @@ def _one_batch(ground: Ground, kit: Desk, row: Undo, who: Who, after: UUID | Non
 
 def _hold(ground: Ground, heard: Sequence[Turn]) -> int:
     """Holds turns back whole, and takes episodes of which nothing else is left out of every sight; how many."""
+    near = said.near(ground.session, ground.tenant.id, heard)
     for user_ref, ours in _by_user(heard).items():
-        ground.touched.update(spans.hold(ground.session, ground.tenant.id, user_ref, _wholes(ours)))
+        hold_undone(ground, user_ref, [said.view(one) for one in ours], [said.view(one) for one in near])
     gone: list[UUID] = []
     for episode in undos.episodes_of(ground.session, ground.tenant.id, heard):
         if _is_all_undone(ground, episode):
@@ -246,8 +248,9 @@ def _withdraw(session: Session, kit: Desk, tenant_id: UUID, undo_id: UUID, *, wh
         settle_changed(ground, restored, kit.hot)
     else:
         owe_touched(ground)
+    counted = outcomes.take_back(session, back, kit.policies.procedures)
     _refresh(ground, kit, heard)
-    return Undone(undo_id=back.id, statements=len(restored), turns=len(free), episodes=len(episodes))
+    return Undone(undo_id=back.id, statements=len(restored), turns=len(free), episodes=len(episodes), outcomes=counted)
 
 
 def _restore(ground: Ground, taken: Sequence[Review], undo_id: UUID, who: Who) -> list[Evidence]:
@@ -272,10 +275,16 @@ def _restore(ground: Ground, taken: Sequence[Review], undo_id: UUID, who: Who) -
 def _release(ground: Ground, heard: Sequence[Turn]) -> list[Turn]:
     """Gives turns back that no other undo covers."""
     session, tenant_id = ground.session, ground.tenant.id
-    asked = [(said.view(one), one.user_ref, one.session_ref) for one in heard]
+    near = said.near(session, tenant_id, heard)
+    asked = [(said.view(one), one.user_ref, one.session_ref) for one in (*heard, *near)]
     covered = undos.covering(session, tenant_id, asked)
     free = [one for one in heard if one.event_id not in covered]
-    ground.touched.update(spans.release(session, tenant_id, _wholes(free), now=ground.now))
+    release_undone(
+        ground,
+        [said.view(one) for one in free],
+        [said.view(one) for one in near],
+        [said.view(one) for one in (*heard, *near) if one.event_id in covered],
+    )
     return free
 
 
@@ -322,14 +331,6 @@ def _uuid(name: str) -> UUID:
         raise BadInput("name", "must be a UUID") from exc
 
 
-def _whole(event_id: UUID, content: str) -> HeldSpan:
-    return HeldSpan(event_id, 0, max(1, len(content)), UNDONE)
-
-
-def _wholes(heard: Sequence[Turn]) -> list[HeldSpan]:
-    return [_whole(one.event_id, disclose(one.content)) for one in heard]
-
-
 def _by_user(heard: Sequence[Turn]) -> dict[UUID, list[Turn]]:
     found: dict[UUID, list[Turn]] = {}
     for one in heard:
@@ -354,4 +355,5 @@ def _sum(one: Undone, other: Undone) -> Undone:
         statements=one.statements + other.statements,
         turns=one.turns + other.turns,
         episodes=one.episodes + other.episodes,
+        outcomes=one.outcomes + other.outcomes,
     )

@@ -43,6 +43,7 @@ def count(work: Work, draft: WindowDraft) -> str | None:
         source=found.source,
         weight=found.weight,
         at=decided.at,
+        event_source=decided.source,
     )
     outcomes.note(session, version, outcome, policy=policy, new_id=work.kit.new_id)
     return found.name

@@ -68,11 +68,15 @@ class Ground:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work(Ground):
-    """The ground, whose window it is, and what was said in it. `undone` are turns that were taken back before."""
+    """The ground, whose window it is, and what was said in it. `undone` are turns that were taken back before.
+
+    `users` are all ids of the person, `user` among them: locked, so that quotas count what others keep meanwhile.
+    """
 
     kit: Kit
     claim: Claim
     user: User
+    users: frozenset[UUID]
     said: Sequence[TurnView]
     context: Sequence[TurnView]
     flags: dict[UUID, tuple[Flag, ...]]

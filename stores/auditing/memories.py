@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import and_, func, select
 from sqlmodel import Session, col
 
-from memory.procedures import OutcomeView, ProcedurePolicy, stats
+from memory.procedures import ProcedurePolicy, stats
 from schemas.delivery import EventState, WindowState
 from schemas.tables import Episode, Evidence, Fact, LedgerEntry, ProcedureOutcome, ProcedureVersion, Window
 from stores import procedures
@@ -134,10 +134,7 @@ def _wrong_rates(session: Session, tenant_id: UUID, policy: ProcedurePolicy) -> 
     """Versions whose cached counts are not what their outcome rows come to."""
     versions = session.scalars(select(ProcedureVersion).where(col(ProcedureVersion.tenant_id) == tenant_id)).all()
     for version in versions:
-        rows = procedures.outcomes(session, version.id)
-        views = [
-            OutcomeView(event_id=row.event_id, at=row.at, succeeded=row.succeeded, weight=row.weight) for row in rows
-        ]
+        views = procedures.outcome_views(session, version)
         told = stats(views, policy)
         pairs = (
             (told.successes, version.successes),
@@ -145,7 +142,7 @@ def _wrong_rates(session: Session, tenant_id: UUID, policy: ProcedurePolicy) -> 
             (told.ema, version.ema),
         )
         if not all(math.isclose(one, other, abs_tol=1e-9) for one, other in pairs):
-            yield f"{version.id} outcomes={len(rows)} counted={version.successes + version.failures:g}"
+            yield f"{version.id} outcomes={len(views)} counted={version.successes + version.failures:g}"
 
 
 def _wrong_merges(session: Session, tenant_id: UUID) -> Iterator[str]:

@@ -255,7 +255,7 @@ def test_a_procedure_is_counted_once_a_use(shop: Shop) -> None:
     shop.settle()
     (version,) = shop.rows(ProcedureVersion)
     assert (version.successes, version.failures) == (0.0, 2.0)
-    assert sorted(row.source for row in shop.rows(ProcedureOutcome)) == ["event", "tool"]
+    assert sorted(row.source for row in shop.rows(ProcedureOutcome)) == ["event", "tool", "tool"]
 
 
 def test_a_chat_makes_no_procedure(model_shop: Shop, server: ScriptedModel) -> None:

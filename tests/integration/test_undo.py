@@ -9,12 +9,13 @@ import pytest
 from sqlmodel import col
 
 from afterturn.ids import uuid7
-from delivery_fixtures import turn
+from delivery_fixtures import event, turn
 from digest_fixtures import Shop, model_shop, server, shop
 from schemas.errors import BadInput, Conflict, NotFound
-from schemas.tables import Episode, Evidence, Fact, FactDecision, Moment, Review, Span, Undo
+from schemas.tables import Episode, Evidence, Fact, FactDecision, Moment, ProcedureVersion, Review, Span, Undo
 from stores.projection import project
 from tasks import undo
+from tasks.explain import Reader, explain
 from tasks.review import Who
 from tasks.undo import Target, Undone
 
@@ -153,3 +154,124 @@ def test_many_are_taken_back_in_batches(shop: Shop, monkeypatch: pytest.MonkeyPa
     assert shop.facts() == []
     assert give_back(shop, done).statements == 5
     assert len(shop.facts()) == 5
+
+
+def ran(number: float, *, ok: bool, **fields: Any) -> dict[str, Any]:
+    used = {"name": "exchange", "version": 1}
+    return turn("done", number, role="tool", tool={"name": "exchange", "ok": ok}, procedure=used, **fields)
+
+
+def told_outcome(number: float, *, succeeded: bool, **fields: Any) -> dict[str, Any]:
+    used = {"name": "exchange", "version": 1}
+    return event("procedure_outcome", number, procedure=used, succeeded=succeeded, **fields)
+
+
+def rates(shop: Shop) -> tuple[float, float, float]:
+    """Successes, failures and the moving rate of the only version, which the index has at its newest."""
+    (version,) = shop.rows(ProcedureVersion)
+    assert shop.indexed()[version.id][0] == version.row_version
+    return version.successes, version.failures, pytest.approx(version.ema)  # pyright: ignore[reportReturnType]
+
+
+def test_how_a_procedure_fared_is_taken_back_and_given_back(shop: Shop) -> None:
+    shop.say(turn("My headset is noisy."), ran(1, ok=False))
+    shop.say(turn("Try again.", 60, session_id="s2"), ran(61, ok=True, session_id="s2", source="form"))
+    shop.say(told_outcome(90, succeeded=True, session_id="s3", source="form"))
+    shop.settle()
+    assert rates(shop) == (2.0, 1.0, 0.9 * (0.9 * (0.9 * 0.5) + 0.1) + 0.1)
+
+    one = take_back(shop, "session", "s2", "u1")
+    assert (one.turns, one.outcomes) == (2, 1)
+    assert rates(shop) == (1.0, 1.0, 0.9 * (0.9 * 0.5) + 0.1)
+    both = take_back(shop, "source", "form")
+    assert both.outcomes == 2
+    assert rates(shop) == (0.0, 1.0, 0.9 * 0.5)
+
+    # What comes late is under the undo from the start.
+    shop.say(told_outcome(70, succeeded=True, session_id="s2"))
+    shop.settle()
+    assert rates(shop) == (0.0, 1.0, 0.9 * 0.5)
+
+    assert give_back(shop, one).outcomes == 2
+    assert rates(shop)[:2] == (1.0, 1.0), "the window's own word is under the source's undo, the late one is free"
+    assert give_back(shop, both).outcomes == 2
+    assert rates(shop)[:2] == (2.0, 1.0)
+
+
+def test_a_report_taken_back_lets_what_was_read_off_count_again(shop: Shop) -> None:
+    said = told_outcome(90, succeeded=False)
+    shop.say(turn("Try again."), ran(1, ok=True), said)
+    shop.settle()
+    assert rates(shop)[:2] == (0.0, 1.0)
+
+    done = take_back(shop, "event", str(said["event_id"]))
+
+    assert done.outcomes == 1
+    assert rates(shop)[:2] == (1.0, 0.0)
+    give_back(shop, done)
+    assert rates(shop)[:2] == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("is_digested", [True, False])
+def test_what_was_taken_back_is_in_no_tail_and_no_moment(shop: Shop, is_digested: bool) -> None:
+    poison = turn("My desk is in room Zanzibar.", 60)
+    reply = turn("Noted: room Zanzibar. Anything else?", 61, role="assistant")
+    shop.say(turn("I like rye bread."), poison, reply)
+    if is_digested:
+        shop.settle()
+
+    undo.undo(
+        shop.kit, shop.key.tenant_id, Target(kind="event", name=str(poison["event_id"])), ME, reason="it was a joke"
+    )
+    if is_digested:
+        shop.settle()
+
+    pack = shop.ask("Which room is the desk in?", session_id="s1")
+    assert "rye bread" in pack.prompt
+    assert "Zanzibar" not in pack.prompt
+    if is_digested:
+        assert "zanzibar" not in told(shop)
+    story = explain(shop.kit, poison["event_id"], Reader(tenant_id=shop.key.tenant_id, may_review=True))
+    assert (story.kind, story.status) == ("turn", "undone")
+    assert "Zanzibar" not in str(story)
+    (step,) = [one for one in story.steps if one.op == "undo"]
+    assert (step.by, step.actor, step.why) == ("review", "test", "it was a joke")
+    echo = explain(shop.kit, reply["event_id"], Reader(tenant_id=shop.key.tenant_id, may_review=True))
+    assert "Anything else?" in echo.said[0].quote
+    assert "Zanzibar" not in str(echo)
+
+
+def test_what_comes_late_is_in_no_tail(shop: Shop) -> None:
+    shop.say(turn("I like rye bread.", 100))
+    take_back(shop, "source", "form")
+
+    shop.say(turn("My desk is in room Zanzibar.", 60, source="form"), turn("I like oat milk.", 61))
+
+    pack = shop.ask("Which room is the desk in?", session_id="s1").prompt
+    assert "oat milk" in pack
+    assert "Zanzibar" not in pack
+
+
+def test_a_story_tells_of_what_was_taken_back(shop: Shop) -> None:
+    shop.say(turn("I like rye bread."), ran(1, ok=False))
+    shop.say(turn("Try again.", 60, session_id="s2"), ran(61, ok=True, session_id="s2"))
+    shop.settle()
+    (version,) = shop.rows(ProcedureVersion)
+    reader = Reader(tenant_id=shop.key.tenant_id, may_review=True)
+    done = take_back(shop, "session", "s2", "u1")
+
+    story = explain(shop.kit, version.id, reader)
+    assert (story.kind, story.status, story.facts["successes"], story.facts["failures"]) == ("procedure", "auto", 0, 1)
+    assert [(one.by, one.op, one.rule_id) for one in story.steps] == [
+        ("tool", "failure", None),
+        ("tool", "success", "undone"),
+        ("review", "undo", None),
+    ]
+    (gone,) = [row for row in shop.episodes() if row.write_status == "rejected"]
+    episode = explain(shop.kit, gone.id, reader)
+    assert episode.status == "undone"
+    assert "undo" in [one.op for one in episode.steps]
+
+    give_back(shop, done)
+    assert [one.rule_id for one in explain(shop.kit, version.id, reader).steps if one.by == "tool"] == [None, None]
+    assert [one.op for one in explain(shop.kit, gone.id, reader).steps] == ["add", "undo", "withdraw"]

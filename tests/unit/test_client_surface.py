@@ -37,16 +37,22 @@ def test_the_public_names_are_these() -> None:
         "Refused",
         "Stats",
         "ToConfirm",
+        "WhyAnswer",
+        "WhyEdge",
+        "WhyPath",
         "arecall",
+        "awhy",
         "generate_credential",
         "parse_credential",
         "recall",
         "warm",
+        "why",
     ]
     for name in afterturn.__all__:
         assert getattr(afterturn, name) is not None
     assert afterturn.Pack is wire.Pack
     assert callable(afterturn.recall)
+    assert callable(afterturn.why)
 
 
 def test_the_publisher_has_these_words() -> None:

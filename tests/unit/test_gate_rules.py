@@ -6,7 +6,7 @@ import pytest
 
 from memory.gate import Counts, decide, own_drafts, requests, screen
 from memory.guard import flags
-from memory.policy import GatePolicy
+from memory.policy import SHIPPED_VERSION, GatePolicy
 from memory_fixtures import turn, verified
 from schemas.decisions import Decision, Verified
 
@@ -26,7 +26,7 @@ def test_a_plain_statement_counts_at_once() -> None:
 
     answer = gated(verified("rye bread", "I like rye bread", text), text)
 
-    assert (answer.write_status, answer.reason_codes, answer.policy_version) == ("auto", (), "gate-1")
+    assert (answer.write_status, answer.reason_codes, answer.policy_version) == ("auto", (), SHIPPED_VERSION)
 
 
 @pytest.mark.parametrize("key", ["legal_name", "payout", "recovery_contact", "role"])

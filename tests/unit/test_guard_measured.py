@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.guard import attacks, benign, measured, rates, tables
+from benchmarks.guard import measured, rates, tables
+from benchmarks.guard_samples import attacks, benign
 
 _DOCS = Path(__file__).parents[2] / "docs"
 
@@ -30,3 +31,4 @@ def test_the_committed_tables_are_what_the_gate_decides_and_hold_what_we_promise
     assert all(by_kind[f"{split} benign"].share <= 0.01 for split in ("dev", "held", "fresh"))
     assert all(by_kind[f"{split} attack"].share <= 0.02 for split in ("dev", "held"))
     assert sum(one.is_remembered for one in outcomes) <= 1
+    assert by_kind["fresh attack"].share <= 0.25

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -14,6 +17,7 @@ from memory.procedures import (
     Stats,
     VersionView,
     best,
+    counting,
     ema,
     posterior_mean,
     regressed,
@@ -22,7 +26,7 @@ from memory.procedures import (
     wilson,
     worse_than,
 )
-from memory_fixtures import day, talk, turn
+from memory_fixtures import START, day, talk, turn
 from schemas.drafts import ProcedureDraft
 
 _COUNTS = st.floats(0, 1e6)
@@ -196,3 +200,39 @@ def test_draws_prefer_the_better_version() -> None:
 
 def test_stats_of_nothing() -> None:
     assert stats([]) == Stats(successes=0, failures=0, ema=0.5, mean=0.5, lower=0.0, trend="flat")
+
+
+_USES = st.lists(
+    st.builds(
+        OutcomeView,
+        event_id=st.uuids(),
+        at=st.integers(0, 50).map(lambda number: START + timedelta(seconds=number)),
+        succeeded=st.booleans(),
+        session_ref=st.sampled_from([None, UUID(int=1), UUID(int=2)]),
+        is_reported=st.booleans(),
+        is_undone=st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@given(_USES, st.randoms(use_true_random=False))
+def test_what_was_taken_back_leaves_the_rates_as_if_it_had_never_been(
+    uses: list[OutcomeView], chosen: random.Random
+) -> None:
+    without = [one for one in uses if not one.is_undone]
+    shuffled = list(uses)
+    chosen.shuffle(shuffled)
+
+    assert stats(shuffled) == stats(without)
+    assert counting(shuffled) == counting(without)
+
+
+def test_a_report_stands_for_what_was_read_off_its_session_until_it_is_taken_back() -> None:
+    talk = UUID(int=1)
+    read_off = OutcomeView(event_id=UUID(int=2), at=START, succeeded=True, session_ref=talk)
+    elsewhere = replace(read_off, event_id=UUID(int=3), session_ref=UUID(int=9))
+    report = OutcomeView(event_id=UUID(int=4), at=START, succeeded=False, session_ref=talk, is_reported=True)
+
+    assert counting([read_off, elsewhere, report]) == [elsewhere, report]
+    assert counting([read_off, elsewhere, replace(report, is_undone=True)]) == [read_off, elsewhere]

@@ -10,7 +10,13 @@ from schemas.errors import BadInput
 from workers.commands.review import AS_JSON, BY, TENANT, desk, me
 from workers.speech import show, show_json, tell, tr
 
-KINDS = {"erase": ("删除", "erase"), "access": ("查阅", "access"), "no_store": ("不要记录", "do not store")}
+KINDS = {
+    "erase": ("删除", "erase"),
+    "access": ("查阅", "access"),
+    "correct": ("更正", "correct"),
+    "object": ("反对处理", "object"),
+    "no_store": ("不要记录", "do not store"),
+}
 
 
 def register(app: typer.Typer) -> None:

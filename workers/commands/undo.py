@@ -70,8 +70,10 @@ def undo(
     verb = tr("已收回", "given back") if back else tr("已撤销", "taken back")
     show(
         tr(
-            f"{verb}：{done.statements} 条陈述，{done.turns} 轮对话，{done.episodes} 个情节（编号 {done.undo_id}）",
-            f"{verb}: {done.statements} statements, {done.turns} turns, {done.episodes} episodes (undo {done.undo_id})",
+            f"{verb}：{done.statements} 条陈述，{done.turns} 轮对话，{done.episodes} 个情节，"
+            f"{done.outcomes} 次流程结果（编号 {done.undo_id}）",
+            f"{verb}: {done.statements} statements, {done.turns} turns, {done.episodes} episodes, "
+            f"{done.outcomes} procedure outcomes (undo {done.undo_id})",
         )
     )
 

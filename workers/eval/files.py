@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from schemas.decisions import RequestKind
 from workers.demo.transcripts import BadFile, kind_of, read_json, rows, table, text
 from workers.eval.cases import ACTIONS, Action, Asked, Case, Dialogue, Expect, Json, Poison, Said, Statement
 
@@ -15,7 +16,7 @@ ROLES = ("user", "assistant", "tool", "staff", "system")
 OPS = ("+", "-", "x", "p")
 DECISIONS = ("store", "pending", "reject", "drop", "request")
 OUTCOMES = ("success", "failure", "unknown")
-REQUESTS = ("erase", "access", "no_store")
+REQUESTS: tuple[RequestKind, ...] = get_args(RequestKind)
 _EXPECTED = frozenset(Expect.__dataclass_fields__)
 
 

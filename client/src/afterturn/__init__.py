@@ -10,6 +10,7 @@ Publisher's own thread.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from afterturn.credentials import Credential, generate_credential, parse_credential
@@ -17,8 +18,10 @@ from afterturn.errors import AfterturnError, BadCredential, BadEvent, BadSetting
 from afterturn.publisher import Publisher
 from afterturn.recall import arecall, recall, warm
 from afterturn.stats import Stats
+from afterturn.why import awhy, why
 
 if TYPE_CHECKING:
+    from afterturn.whys import WhyAnswer, WhyEdge, WhyPath
     from afterturn.wire import EvidenceRef, Lag, Pack, PackItem, ToConfirm
 
 __version__ = "0.1.0"
@@ -37,13 +40,21 @@ __all__ = [
     "Refused",
     "Stats",
     "ToConfirm",
+    "WhyAnswer",
+    "WhyEdge",
+    "WhyPath",
     "arecall",
+    "awhy",
     "generate_credential",
     "parse_credential",
     "recall",
     "warm",
+    "why",
 ]
-_LATE = frozenset({"EvidenceRef", "Lag", "Pack", "PackItem", "ToConfirm"})
+_LATE = {
+    **dict.fromkeys(("EvidenceRef", "Lag", "Pack", "PackItem", "ToConfirm"), "wire"),
+    **dict.fromkeys(("WhyAnswer", "WhyEdge", "WhyPath"), "whys"),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -51,6 +62,4 @@ def __getattr__(name: str) -> object:
     if name not in _LATE:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from afterturn import wire  # noqa: PLC0415 - see above
-
-    return getattr(wire, name)
+    return getattr(import_module(f"afterturn.{_LATE[name]}"), name)

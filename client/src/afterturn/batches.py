@@ -169,11 +169,12 @@ def _names(fields: list[object]) -> list[str]:
 def _event(names: list[str], row: object, same: dict[str, object]) -> dict[str, object]:
     if not isinstance(row, list) or len(cast("list[object]", row)) != len(names):
         raise BadBatch("malformed")
-    event = dict(same)
-    event.update(pair for pair in zip(names, cast("list[object]", row), strict=True) if pair[1] is not None)
+    values = cast("list[object]", row)
+    event = {**same, **{name: value for name, value in zip(names, values, strict=True) if value is not None}}
     minutes = event.pop(AT_OFFSET, 0)
-    for name in TIME_FIELDS & event.keys():
-        event[name] = _time(event[name], minutes if name == "at" else 0)
+    for name in TIME_FIELDS:
+        if name in event:
+            event[name] = _time(event[name], minutes if name == "at" else 0)
     return event
 
 
@@ -182,4 +183,5 @@ def _time(value: object, minutes: object) -> datetime:
         raise BadBatch("malformed")
     if not (0 <= value <= _MAX_MICROSECONDS and abs(minutes) < 24 * 60):
         raise BadBatch("malformed")
-    return (EPOCH + value * MICROSECOND).astimezone(timezone(timedelta(minutes=minutes)) if minutes else UTC)
+    at = EPOCH + value * MICROSECOND
+    return at.astimezone(timezone(timedelta(minutes=minutes))) if minutes else at

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from afterturn.fields import Id, UtcTime
+from afterturn.fields import Id, UtcTime, first_fault
 
 MAX_NAME_CHARS = 200
 Named = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME_CHARS)]
@@ -27,8 +27,8 @@ class WhyRequest(_Shape):
     """
 
     user_id: Id
-    start: Named = Field(default="user", validation_alias="from")
-    end: Named = Field(validation_alias="to")
+    start: Named = Field(default="user", validation_alias="from", serialization_alias="from")
+    end: Named = Field(validation_alias="to", serialization_alias="to")
     ticket_id: Id | None = None
     session_id: Id | None = None
     agent_id: Id | None = None
@@ -99,3 +99,14 @@ class WhyAnswer(_Shape):
     end: WhyEnd = Field(validation_alias="to", serialization_alias="to")
     paths: tuple[WhyPath, ...] = ()
     undigested_turns: int = 0
+
+
+_REQUEST_FIELDS = frozenset(WhyRequest.model_fields) | {"from", "to"}
+
+
+def parse_why_request(value: object) -> WhyRequest:
+    """The request that the arguments of a call hold. Raises: BadEvent with the field."""
+    try:
+        return WhyRequest.model_validate(value)
+    except ValidationError as exc:
+        raise first_fault(exc, _REQUEST_FIELDS) from None
