@@ -30,7 +30,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -48,7 +48,7 @@ TURN = (TEXT * 6)[:1000]
 ZH = ("你好，我上周买的耳机今天到了，声音不错，但是转头的时候左边有杂音。想换一个，另外请发邮件，不要打电话。" * 30)[
     :1000
 ]
-WORDS: list[str] = TURN.split(" ")
+WORDS = TURN.split(" ")
 ZH_WORDS = [ZH[place : place + 2] for place in range(0, len(ZH), 2)]
 RUNS = 3
 DURABILITIES: tuple[Literal["memory", "spool"], ...] = ("memory", "spool")
@@ -273,7 +273,7 @@ def answering(server: Server, credential: Credential) -> Generator[None]:
         process.wait()
 
 
-def shuffled(words: list[str], space: str, count: int) -> list[str]:
+def shuffled(words: Sequence[str], space: str, count: int) -> list[str]:
     """Texts of these words in ever new order."""
     chance = random.Random(7)
     return [space.join(chance.sample(words, len(words))) for _ in range(count)]
