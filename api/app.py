@@ -25,7 +25,7 @@ from api import (
 )
 from api.limits import BodyLimit
 from api.state import Held, close, warm
-from stores import tracing
+from stores import pools, tracing
 from stores.kit import Kit
 from stores.settings import load_settings
 
@@ -47,6 +47,8 @@ _TAGS = [
 def create_app(kit: Kit | None = None) -> FastAPI:
     """The application. Without a kit it opens this process's own, by the environment, at first need."""
     settings = kit.settings if kit is not None else load_settings()
+    if kit is None:
+        pools.act_as("api")
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:

@@ -1,7 +1,7 @@
 """What the whole product keeps of LoCoMo conversations: how each draft was decided, and every fact with its quote.
 
 `python -m benchmarks.precision --locomo FILE...` plays each conversation on a scratch installation of its own, with the
-offline rules, and prints one JSON object a line: a fact kept at once, or a file's counts. People judge the facts:
+offline rules, and prints one JSON object a line: a fact kept at once, or a file's counts. How the facts were judged:
 docs/precision.md. A quote has at most 15 words; the conversations themselves are not ours to copy.
 """
 

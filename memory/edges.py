@@ -16,7 +16,7 @@ from uuid import UUID
 from memory.entities import USER, Entity, entity_of, numbered
 from memory.predicates import predicate_of
 from memory.records import FactRecord
-from memory.registry import spec_of
+from memory.registry import is_negation, spec_of
 from memory.relations import Edge, Proof
 
 RELATION = "relation"
@@ -177,7 +177,7 @@ def _edge(
         head_text=record.subject if head_text is None else head_text,
         tail_text=record.value if tail_text is None else tail_text,
         proof=_proof(record),
-        is_negative=record.polarity == "-",
+        is_negative=is_negation(record.key, record.polarity),
         is_volatile=record.volatile,
         is_contested=record.contested,
         confidence=record.confidence,

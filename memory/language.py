@@ -7,10 +7,12 @@ from typing import Literal
 
 Language = Literal["zh", "en", "ja", "ko", "ru", "und"]
 
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
-_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
-_HANGUL = re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+# Runs, not characters: a text has few of them.
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]+")
+_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]+")
+_HANGUL = re.compile(r"[\uac00-\ud7af\u1100-\u11ff]+")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]+")
+_OTHERS = re.compile(f"{_KANA.pattern}|{_HANGUL.pattern}|{_CYRILLIC.pattern}")
 _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?")
 _NOISE = re.compile(r"https?://\S+|\S+@\S+\.\S+|```.*?```", re.DOTALL)
 _MAX_SCAN = 4_000
@@ -33,8 +35,10 @@ def language_of(text: str) -> Language:
         sample = _NOISE.sub(" ", sample)
     if sample.isascii():
         return "en" if _LATIN_WORD.search(sample) else "und"
-    kana, hangul, cyrillic = (len(script.findall(sample)) for script in (_KANA, _HANGUL, _CYRILLIC))
-    han, words = len(_HAN.findall(sample)), len(_LATIN_WORD.findall(sample))
+    others = (_KANA, _HANGUL, _CYRILLIC) if _OTHERS.search(sample) else ()
+    kana, hangul, cyrillic = (_count(script, sample) for script in others) if others else (0, 0, 0)
+    han = _count(_HAN, sample)
+    words = len(_LATIN_WORD.findall(sample))
     if kana and kana >= 0.1 * (kana + han):
         return "ja"
     if hangul > han and hangul > words:
@@ -49,4 +53,9 @@ def language_of(text: str) -> Language:
 def han_ratio(text: str) -> float:
     """Han characters among all letters, in [0, 1]; 0 for a text without letters."""
     letters = sum(char.isalpha() for char in text)
-    return len(_HAN.findall(text)) / letters if letters else 0.0
+    return _count(_HAN, text) / letters if letters else 0.0
+
+
+def _count(script: re.Pattern[str], text: str) -> int:
+    """How many characters of a script."""
+    return sum(map(len, script.findall(text)))

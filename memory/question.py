@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from datetime import datetime, tzinfo
+from functools import lru_cache
 
 from memory.dates import resolve
 from memory.language import language_of
 from memory.ranking import Interval
-from memory.terms import term_set
+from memory.terms import held_terms
 
 _SENTENCE_END = re.compile(r"[。！？!?…\n]+|\.(?=\s)")
+
+# Characters that join or ask and seldom say anything.
+_JOINS = frozenset(
+    "的了着过是在我你他她它们这那有和就都也还吗呢吧啊呀哦么什怎哪谁几多少个把被给对跟与及或但而不没很太要会能可以到去来上下"
+    "之其并该让叫说请问想做为"
+)
 
 _PAST_ZH = re.compile(
     r"以前|之前|曾经|过去|从前|原先|原来|当时|那时|当初|早先|上一(?:个|家|份|任|次)|前一(?:个|家|份|任)|旧的|老的|前任|过往"
@@ -61,12 +68,27 @@ def excerpt(text: str, query_terms: Sequence[str], max_chars: int) -> str:
 
 
 def coverage(query_terms: Sequence[str], text: str, also: Set[str] = frozenset()) -> float:
-    """Share in [0, 1] of the question's distinct terms that a text (or `also`) holds; pairs and ids count double.
-
-    A pair of characters or an id says more than a single character, which half of all Chinese texts hold.
-    """
-    if not query_terms:
+    """Share in [0, 1] of the question's distinct terms that a text (or `also`) holds, by weight."""
+    total = weight(query_terms)
+    if not total:
         return 0.0
-    held = term_set(text) | also if also else term_set(text)
-    weights = {term: 1.0 if len(term) == 1 else 2.0 for term in query_terms}
-    return sum(weight for term, weight in weights.items() if term in held) / sum(weights.values())
+    wanted = set(query_terms)
+    held = held_terms(text, wanted - also) | (wanted & also)
+    return sum(map(_weight_of, held)) / total
+
+
+def weight(query_terms: Sequence[str]) -> float:
+    """What a question's distinct terms weigh together; 0 when it is made of function words alone.
+
+    A word, a pair of characters or an id weighs 2, a single character, which half of all Chinese texts hold, 1. What
+    only joins or asks (的, 什么) weighs nothing, as English stop words are no terms, and a pair across its edge 0.5.
+    """
+    return sum(map(_weight_of, set(query_terms)))
+
+
+@lru_cache(maxsize=50_000)
+def _weight_of(term: str) -> float:
+    says = sum(character not in _JOINS for character in term)
+    if len(term) == 1:
+        return float(says)
+    return 2.0 if says > 1 else says * 0.5

@@ -1,7 +1,9 @@
 """How well each memory answers a question: raw parts in, one order out. Never reads a store, a clock or a model.
 
-A pool of hits is judged first (does anything answer at all?), on raw cosine and raw BM25; only then are the parts
-scaled and mixed. Scaling first would hide the difference: the best of any irrelevant pool always scales to 1.
+A pool of hits is judged first (does anything answer at all?), on raw cosine and on the question's terms that a record
+holds; only then are the parts scaled and mixed. Scaling first would hide the difference: the best of any irrelevant
+pool always scales to 1. BM25 orders and never judges: how rare a term is depends on what an index counts over, and in
+Chinese, where a word is several terms, it calls every question answered.
 """
 
 from __future__ import annotations
@@ -42,12 +44,15 @@ class RankPolicy:
     `own` and `context` weigh the two keyword fields. `recency` halves every `half_life_days`, or falls by
     `per_hour ** hours` when that is set. `time` rewards what lies in the time that the question names, `coverage` the
     share of its terms that a record holds.
-    A pool answers when one hit in it is *sure*: raw cosine >= `sure_cosine`, raw BM25 of a field >= `sure_bm25`, or at
-    least `sure_coverage` of the question's terms in it. Of a pool that answers, hits above one of the `min_` values
-    count. `like` in [0, 1] is the text likeness from which one hit repeats another.
+    A pool answers when one hit in it is *sure*: raw cosine >= `sure_cosine`, or at least `sure_coverage` of the
+    question's terms in it; of a long question less suffices, see `asked`. Of a pool that answers, hits count that a
+    keyword leg listed or that are above one of the `min_` values. `like` in [0, 1] is the text likeness from which one
+    hit repeats another.
 
     Source: measured on LoCoMo (evidence recall@10): relative-score fusion with a light vector side beats reciprocal
-    ranks; two keyword fields keep both recall and first place; a strong recency part ruins both.
+    ranks; two keyword fields keep both recall and first place; a strong recency part ruins both. The gate: 997 of
+    LoCoMo's own questions and 100 Chinese ones of MemoryBank, 1336 and 300 that the conversation cannot answer. By
+    words alone it keeps 95 % and 90 %, and abstains from 86 % and 87 %.
     """
 
     vector: float = 0.25
@@ -61,10 +66,9 @@ class RankPolicy:
     half_life_days: float = 90.0
     per_hour: float | None = None
     sure_cosine: float = 0.36
-    sure_bm25: float = 9.0
     sure_coverage: float = 0.6
+    sure_evidence: float = 1.4
     min_cosine: float = 0.25
-    min_bm25: float = 1.0
     min_coverage: float = 0.3
     like: float = 0.85
 
@@ -80,6 +84,13 @@ class RankPolicy:
         if self.per_hour is not None and not 0 < self.per_hour <= 1:
             msg = "per_hour must be in (0, 1]"
             raise ValueError(msg)
+
+    def asked(self, weight: float) -> Self:
+        """The policy for a question whose terms weigh so much: of a long one a smaller share is sure.
+
+        That is `sure_evidence / sqrt(weight)`, between a share and an amount, and `sure_coverage` at most.
+        """
+        return replace(self, sure_coverage=min(self.sure_coverage, self.sure_evidence / math.sqrt(max(weight, 1.0))))
 
     @classmethod
     def preset(cls, name: str) -> Self:
@@ -170,13 +181,15 @@ def rank(
 def answering(candidates: Sequence[Candidate], policy: RankPolicy) -> list[Candidate]:
     """The hits that count, judged on raw values; [] when none of them is sure enough to answer at all.
 
-    Any one leg suffices, so that keywords alone can win: a gate on vectors would lose what only words can find.
+    Words alone suffice, and so does a vector: a gate on vectors would lose what only words can find.
     """
-    sure = (policy.sure_cosine, policy.sure_bm25, policy.sure_coverage)
-    if not any(_reaches(candidate, *sure) for candidate in candidates):
+    if not any(_reaches(candidate, policy.sure_cosine, policy.sure_coverage) for candidate in candidates):
         return []
-    least = (policy.min_cosine, policy.min_bm25, policy.min_coverage)
-    return [candidate for candidate in candidates if _reaches(candidate, *least)]
+    return [
+        candidate
+        for candidate in candidates
+        if _has_words(candidate) or _reaches(candidate, policy.min_cosine, policy.min_coverage)
+    ]
 
 
 def diversify(
@@ -253,10 +266,13 @@ def closeness(candidate: Candidate, prefer: Interval) -> float:
     return max(0.0, 1.0 - gap / reach)
 
 
-def _reaches(candidate: Candidate, cosine: float, bm25: float, coverage: float) -> bool:
-    found = max(candidate.own_bm25 or 0.0, candidate.context_bm25 or 0.0)
+def _reaches(candidate: Candidate, cosine: float, coverage: float) -> bool:
     near = candidate.cosine is not None and candidate.cosine >= cosine
-    return near or found >= bm25 or candidate.coverage >= coverage
+    return near or candidate.coverage >= coverage
+
+
+def _has_words(candidate: Candidate) -> bool:
+    return candidate.own_bm25 is not None or candidate.context_bm25 is not None
 
 
 def _weights(policy: RankPolicy) -> dict[str, float]:

@@ -20,7 +20,7 @@ from memory.predicates import predicate_text
 from memory.question import coverage, excerpt
 from memory.ranking import Candidate, Ranked
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, PendingRecord, ProcedureRecord
-from memory.registry import KeySpec, spec_of
+from memory.registry import KeySpec, is_negation, spec_of
 from memory.terms import query_terms, term_set
 from memory.turns import TurnView
 
@@ -137,7 +137,7 @@ def fact_text(record: FactRecord, *, language: str, is_past: bool = False) -> st
     spec = spec_of(record.key)
     label = (spec.zh if zh else spec.en) if spec else record.key
     value = _as_read(record, spec)
-    if record.polarity == "-":
+    if is_negation(record.key, record.polarity):
         if record.key == "likes":
             label = "不喜欢" if zh else "dislikes"
         else:

@@ -26,7 +26,8 @@ class KeySpec:
     """One key.
 
     `scope` is where its facts live unless policy says otherwise (`ticket`: the ticket, else the thread).
-    `tool`: a successful tool result counts as evidence. `opposable`: the same value with the other polarity supersedes.
+    `tool`: a successful tool result counts as evidence.
+    `negative`: its facts are negations by themselves (what is avoided): `-` is how they hold, and `+` means no more.
     `closes_explicitly`: only a retraction ends it, never absence, age or a model. `special` names a special category.
     """
 
@@ -40,7 +41,7 @@ class KeySpec:
     tool: bool = False
     protected: bool = False
     special: str | None = None
-    opposable: bool = False
+    negative: bool = False
     closes_explicitly: bool = False
     sensitivity: Sensitivity = "normal"
     codes: Mapping[str, Code] = field(default_factory=dict[str, Code])
@@ -64,6 +65,12 @@ class KeySpec:
 def spec_of(key: str) -> KeySpec | None:
     """The spec of a key named by its name, its zh or en title, or an alias; None for anything else."""
     return REGISTRY.get(key) or _BY_ALIAS.get(fold(key).replace("_", " "))
+
+
+def is_negation(key: str, polarity: str) -> bool:
+    """Whether a fact of that sign says that something is not so; `avoid` says by itself that it is kept away from."""
+    spec = spec_of(key)
+    return polarity == "-" and not (spec is not None and spec.negative)
 
 
 def canonical(key: str, value: str, language: str) -> str | None:
@@ -98,19 +105,18 @@ _IDENTITY = (
 )
 
 _PREFERENCES = (
-    KeySpec("contact", "preference", "multi", validate=_coded(codes.CONTACT), codes=codes.CONTACT, opposable=True),
-    KeySpec("likes", "preference", "multi", validate=validators.phrase, opposable=True),
+    KeySpec("contact", "preference", "multi", validate=_coded(codes.CONTACT), codes=codes.CONTACT),
+    KeySpec("likes", "preference", "multi", validate=validators.phrase),
     KeySpec("habit", "habit", "multi", validate=validators.phrase),
     KeySpec("skill", "identity", "multi", validate=validators.phrase),
     KeySpec("tool", "habit", "multi", validate=validators.phrase),
-    KeySpec("avoid", "constraint", "multi", validate=validators.phrase, opposable=True),
-    KeySpec("constraint", "constraint", "multi", opposable=True, closes_explicitly=True),
+    KeySpec("avoid", "constraint", "multi", validate=validators.phrase, negative=True),
+    KeySpec("constraint", "constraint", "multi", closes_explicitly=True),
     KeySpec(
         "allergy",
         "constraint",
         "multi",
         validate=validators.phrase,
-        opposable=True,
         closes_explicitly=True,
         sensitivity="allergy",
     ),

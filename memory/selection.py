@@ -11,7 +11,7 @@ from afterturn.wire import PackItem, ToConfirm
 from memory import recalled
 from memory.guard import flags
 from memory.moments import Part, cut_text
-from memory.question import excerpt
+from memory.question import excerpt, weight
 from memory.ranking import Candidate, Interval, Ranked, RankPolicy, diversify, rank
 from memory.records import EpisodeRecord, FactRecord, Live, MomentRecord, ProcedureRecord
 from memory.spans import Interval as Bounds
@@ -141,9 +141,8 @@ def _searched(found: Found, question: Question) -> list[PackItem]:
     pool = [recalled.episode_candidate(one, terms) for one in episodes.values()]
     pool += [recalled.procedure_candidate(one, terms) for one in procedures.values()]
     pool += [one for record in moments.values() if (one := recalled.moment_candidate(record, terms)) is not None]
-    ranked = rank(
-        [_with_hit(one, found) for one in pool], now=question.now, prefer=question.prefer, policy=question.policy
-    )
+    policy = question.policy.asked(weight(terms))
+    ranked = rank([_with_hit(one, found) for one in pool], now=question.now, prefer=question.prefer, policy=policy)
     kept = diversify(ranked, limit=MAX_SEARCHED, policy=question.policy)
     items: list[PackItem] = []
     for one in _capped(kept, episodes, question):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from operator import add
@@ -28,6 +28,8 @@ _CJK = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"([{_CJK}]+)|([^{_CJK}]+)")
+_CJK_RUN = re.compile(f"[{_CJK}]+")
+_CJK_TERM = re.compile(f"[{_CJK}]{{1,2}}")
 _WORD = re.compile(r"[^\W_]+(?:[-_./:@+][^\W_]+)*(?:'[^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -72,8 +74,33 @@ def term_set(text: str) -> set[str]:
             continue
         for word in set(_WORD.findall(run[2])):
             # Only plain words are worth keeping for the next text; ids and addresses come once, and are nobody's else.
-            held.update(_of_plain(word) if word.isalpha() and len(word) <= MAX_PLAIN_CHARS else _terms(word))
+            plain = _plain(word)
+            held.update(_terms(word) if plain is None else _of_plain(plain))
     return held
+
+
+def held_terms(text: str, wanted: Iterable[str]) -> set[str]:
+    """Which of a few terms a text holds: what `term_set` would say, at a third of the price."""
+    pairs, words, initials = _sorted_out(frozenset(wanted))
+    folded = _folded(text)
+    held = {pair for pair in pairs if pair in folded}
+    if not words:
+        return held
+    for word in set(_WORD.findall(_CJK_RUN.sub(" ", folded))):
+        plain = _plain(word)
+        if plain is None:
+            held |= words.intersection(_terms(word))
+        elif plain[0] in initials:
+            # No stem begins with another letter than its word.
+            held.update(term for term in _of_plain(plain) if term in words)
+    return held
+
+
+@lru_cache(maxsize=64)
+def _sorted_out(wanted: frozenset[str]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The terms that stand in a text as they are; the others, of words; and how those begin."""
+    words = frozenset(term for term in wanted if not _CJK_TERM.fullmatch(term))
+    return wanted - words, words, frozenset(word[0] for word in words)
 
 
 def exact_terms(text: str) -> list[str]:
@@ -114,10 +141,19 @@ def _words(text: str) -> Iterator[str]:
         yield from (tail for tail in tails if tail not in _CLITICS)
 
 
+def _plain(word: str) -> str | None:
+    """A word of letters, freed of a clitic; None for anything else."""
+    if not word.isalpha():
+        word, _, clitic = word.partition("'")
+        if clitic not in _CLITICS or not word.isalpha():
+            return None
+    return word if len(word) <= MAX_PLAIN_CHARS else None
+
+
 def _folded(text: str) -> str:
     """NFKC, lower case, without accents; thousands separators gone."""
     if text.isascii():
-        return _THOUSANDS.sub("", text.lower())
+        return _THOUSANDS.sub("", text.lower()) if "," in text else text.lower()
     composed = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     if not composed.isascii():
         # Only marks that sit on Latin, Greek and Cyrillic letters: other scripts write vowels with theirs.

@@ -115,7 +115,7 @@ def _verified(
         key=spec.name,
         type=spec.type if spec.name != "other" else fact.type,
         object=_object(fact, spec, quote),
-        op=fact.polarity,
+        op="-" if spec.negative and fact.polarity == "+" else fact.polarity,
         value=value,
         canonical=canonical,
         quote=quote,

@@ -46,12 +46,15 @@ def _utc(value: datetime | None) -> datetime | None:
     if value.tzinfo is None:
         msg = "naive time refused: every time column holds aware UTC"
         raise ValueError(msg)
-    return value.astimezone(UTC)
+    return value if value.tzinfo is UTC else value.astimezone(UTC)
+
+
+_ZONELESS_CHARS = len("2026-11-30 12:00:00.000000")
 
 
 def _sqlite_text(value: datetime | None) -> str | None:
     utc = _utc(value)
-    return None if utc is None else utc.replace(tzinfo=None).isoformat(" ", "microseconds")
+    return None if utc is None else utc.isoformat(" ", "microseconds")[:_ZONELESS_CHARS]
 
 
 class Json(TypeDecorator[Any]):

@@ -18,6 +18,12 @@ _LEASED = "lease_until IS NOT NULL"
 _DUE = "due_at IS NOT NULL"
 _UNDIGESTED = "window_id IS NULL"
 _IN_WINDOW = "window_id IS NOT NULL"
+_IN_THREAD = "thread_id IS NOT NULL"
+_IN_TICKET = "ticket_id IS NOT NULL"
+
+
+def _partial(name: str, *columns: str, where: str) -> Index:
+    return Index(name, *columns, postgresql_where=text(where), sqlite_where=text(where))
 
 
 class EventState(StrEnum):
@@ -46,6 +52,7 @@ class LedgerEntry(SQLModel, table=True):
     """One row per (tenant, event id), whatever became of it. Outlives the turn, so that a re-send changes nothing."""
 
     __tablename__ = "event_ledger"  # pyright: ignore[reportAssignmentType]
+    __table_args__ = (_partial("ix_event_ledger_window_id", "window_id", where=_IN_WINDOW),)
 
     tenant_id: UUID = Field(primary_key=True)
     event_id: UUID = Field(primary_key=True)
@@ -55,7 +62,7 @@ class LedgerEntry(SQLModel, table=True):
     content_hash: str
     producer: str | None = None
     session_ref: UUID | None = None
-    window_id: UUID | None = Field(default=None, index=True)
+    window_id: UUID | None = None
     received_at: datetime = Field(sa_type=UtcTime)
 
 
@@ -79,19 +86,15 @@ class Turn(SQLModel, table=True):
     __tablename__ = "turns"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
         Index("ix_turns_session_order", "session_ref", "at", "event_id"),
-        Index("ix_turns_thread_order", "tenant_id", "thread_id", "at", "event_id"),
-        Index(
-            "ix_turns_undigested",
-            *("session_ref", "at", "event_id"),
-            postgresql_where=text(_UNDIGESTED),
-            sqlite_where=text(_UNDIGESTED),
-        ),
-        Index("ix_turns_window_id", "window_id", postgresql_where=text(_IN_WINDOW), sqlite_where=text(_IN_WINDOW)),
+        _partial("ix_turns_thread_order", "tenant_id", "thread_id", "at", "event_id", where=_IN_THREAD),
+        _partial("ix_turns_ticket", "user_ref", "ticket_id", "at", where=_IN_TICKET),
+        _partial("ix_turns_undigested", "session_ref", "at", "event_id", where=_UNDIGESTED),
+        _partial("ix_turns_window_id", "window_id", where=_IN_WINDOW),
     )
 
     tenant_id: UUID = Field(primary_key=True)
     event_id: UUID = Field(primary_key=True)
-    user_ref: UUID = Field(index=True)
+    user_ref: UUID
     session_ref: UUID
     producer: str | None = None
     seq: int | None = Field(default=None, sa_type=Wide)
@@ -141,8 +144,8 @@ class Session(SQLModel, table=True):
     __tablename__ = "sessions"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
         UniqueConstraint("tenant_id", "user_ref", "session_hash"),
-        Index("ix_sessions_due", "tenant_id", "due_at", postgresql_where=text(_DUE), sqlite_where=text(_DUE)),
-        Index("ix_sessions_thread", "tenant_id", "thread_id"),
+        _partial("ix_sessions_due", "tenant_id", "due_at", where=_DUE),
+        _partial("ix_sessions_thread", "tenant_id", "thread_id", where=_IN_THREAD),
     )
 
     id: UUID = Field(primary_key=True)
@@ -174,8 +177,8 @@ class Window(SQLModel, table=True):
     __tablename__ = "windows"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (
         Index("ix_windows_user", "user_ref", "state"),
-        Index("ix_windows_open", "tenant_id", "next_try_at", postgresql_where=text(_OPEN), sqlite_where=text(_OPEN)),
-        Index("ix_windows_leased", "lease_until", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
+        _partial("ix_windows_open", "tenant_id", "next_try_at", where=_OPEN),
+        _partial("ix_windows_leased", "lease_until", where=_LEASED),
     )
 
     id: UUID = Field(primary_key=True)

@@ -13,13 +13,14 @@ from typing import Any
 from schemas.errors import Permanent
 
 PLAIN = 0
+_PLAIN = bytes([PLAIN])
 # json.dumps makes an encoder for every call with options of its own.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def enclose(text: str) -> bytes:
     """The envelope of a text."""
-    return bytes([PLAIN]) + text.encode()
+    return _PLAIN + text.encode()
 
 
 def disclose(envelope: bytes) -> str:

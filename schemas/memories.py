@@ -13,6 +13,9 @@ from sqlmodel import Field, SQLModel
 from schemas.columns import Json, UtcTime
 
 _PENDING = "write_status = 'pending_review'"
+_LIVE = "deleted_at IS NULL"
+_LIVE_FACT = f"superseded_at IS NULL AND {_LIVE}"
+_VOLATILE = f"volatility = 'volatile' AND {_LIVE_FACT}"
 
 
 class WriteStatus(StrEnum):
@@ -119,7 +122,9 @@ class Fact(SQLModel, table=True):
         Index("ix_facts_slot", "tenant_id", "slot_hash"),
         Index("ix_facts_user", "tenant_id", "user_ref", "superseded_at"),
         Index("ix_facts_scope", "tenant_id", "scope", "scope_key", "superseded_at"),
-        Index("ix_facts_expires", "expires_at"),
+        # Of what was superseded or deleted the date stays: it would be read over and over.
+        Index("ix_facts_due", "expires_at", "id", postgresql_where=text(_LIVE_FACT), sqlite_where=text(_LIVE_FACT)),
+        Index("ix_facts_volatile", "id", postgresql_where=text(_VOLATILE), sqlite_where=text(_VOLATILE)),
     )
 
     id: UUID = Field(primary_key=True)
@@ -188,7 +193,9 @@ class Episode(SQLModel, table=True):
     """What happened in one window of a session. `strength` is the effective importance as decay last computed it."""
 
     __tablename__ = "episodes"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (Index("ix_episodes_expires", "expires_at"),)
+    __table_args__ = (
+        Index("ix_episodes_due", "expires_at", "id", postgresql_where=text(_LIVE), sqlite_where=text(_LIVE)),
+    )
 
     id: UUID = Field(primary_key=True)
     tenant_id: UUID

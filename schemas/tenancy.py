@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import LargeBinary, UniqueConstraint
+from sqlalchemy import Index, LargeBinary, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from schemas.columns import Json, UtcTime
@@ -59,10 +59,10 @@ class User(SQLModel, table=True):
     """
 
     __tablename__ = "users"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (UniqueConstraint("tenant_id", "user_hash"),)
+    __table_args__ = (UniqueConstraint("tenant_id", "user_hash"), Index("ix_users_tenant_id", "tenant_id", "id"))
 
     id: UUID = Field(primary_key=True)
-    tenant_id: UUID = Field(foreign_key="tenants.id", index=True)
+    tenant_id: UUID = Field(foreign_key="tenants.id")
     user_hash: str
     user_id: bytes = Field(sa_type=LargeBinary)
     root_id: UUID = Field(index=True)

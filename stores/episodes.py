@@ -14,6 +14,7 @@ from schemas.decisions import EpisodeView, Trend
 from schemas.drafts import Outcome, Sentiment
 from schemas.envelopes import disclose, disclose_json, enclose, enclose_json
 from schemas.tables import Episode, Turn, Window
+from stores.sights import aside
 from stores.sql import insert_once
 
 
@@ -166,7 +167,7 @@ def part(session: Session, summary_id: UUID, *, now: datetime) -> list[Episode]:
 
 def merged_ids(session: Session, user_ref: UUID) -> set[UUID]:
     """The episodes of a user that stand in a summary of several, also in one that was undone or has expired."""
-    summaries = session.exec(select(Episode).where(Episode.user_ref == user_ref, col(Episode.window_id).is_(None)))
+    summaries = session.exec(select(Episode).where(Episode.user_ref == user_ref, aside(Episode.window_id).is_(None)))
     return {UUID(member_id) for row in summaries for member_id in row.member_ids}
 
 

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
+
+from sqlmodel import Session
 
 from afterturn.ids import uuid7
 from llm.config import ModelConfig, Stage
@@ -17,14 +19,18 @@ from llm.face import Embedder, Model
 from llm.open import open_model
 from memory.ranking import RankPolicy
 from schemas.errors import StoreBusy
+from stores import pools
 from stores.clock import world_now
 from stores.generations import Generations, Opened
 from stores.guarded import GuardedModel
 from stores.hot import HotCache
 from stores.index import Index
 from stores.policies import Policies, policies_of, rank_of
+from stores.replica import Replica, replica_of
 from stores.settings import LlmSettings, Settings, load_settings
 from stores.sql import Database
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +42,7 @@ class Kit:
     settings: Settings
     policies: Policies
     db: Database
+    replica: Replica
     generations: Generations
     hot: HotCache
     model: Model
@@ -70,11 +77,16 @@ class Kit:
         with self.db.read() as session:
             return world_now(session, self.clock())
 
+    def read_for_recall(self, fn: Callable[[Session], T]) -> T:
+        """What `fn` answers in one snapshot, which may be as old as the replica is behind. Nothing of it is cached."""
+        return self.replica.run(self.db, fn)
+
     def close(self) -> None:
         """Releases files, connections and threads. Repeat: harmless."""
         self.generations.close()
         self.hot.close()
         self.model.close()
+        self.replica.close()
         self.db.dispose()
 
 
@@ -83,7 +95,7 @@ def open_kit(settings: Settings, *, checks_index: bool = True) -> Kit:
 
     Raises: BadSettings for an index of another embedder, StoreBusy for an embedded one out of reach.
     """
-    database = Database(settings.database_url)
+    database = Database(settings.database_url, pools.terms(settings))
     generations = Generations(settings, database)
     if checks_index:
         _open(generations, settings)
@@ -92,6 +104,7 @@ def open_kit(settings: Settings, *, checks_index: bool = True) -> Kit:
         settings=settings,
         policies=policies,
         db=database,
+        replica=Replica(replica_of(settings), lag_seconds=settings.postgres.replica_lag_seconds),
         generations=generations,
         hot=HotCache(settings.hot_url),
         model=_model(settings, policies, database),

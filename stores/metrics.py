@@ -116,6 +116,9 @@ RECALL_STAGE = Histogram(
     "afterturn_recall_stage_duration_seconds", "Time of a part of a recall.", ["stage"], buckets=_RECALL_SECONDS
 )
 RECALL_EMPTY = Counter("afterturn_recall_empty_total", "Recalls that found nothing worth saying.")
+RECALL_PRIMARY = Counter(
+    "afterturn_recall_primary_reads_total", "Reads of recall that the replica should have answered.", ["reason"]
+)
 RECALL_DEGRADED = Counter("afterturn_recall_degraded_total", "Recalls that left a part out.", ["missing"])
 
 # What keeps it running

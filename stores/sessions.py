@@ -14,11 +14,11 @@ from sqlalchemy import select as select_columns
 from sqlmodel import Session, col, select
 
 from memory.windows import WindowPolicy, due_at
-from schemas.envelopes import enclose
+from schemas.envelopes import enclose, keyed_hash
 from schemas.tables import Session as SessionRow
 from schemas.tables import Tenant
 from stores.rows import among, insert_new, update_known
-from stores.tenancy import KeyInfo, hash_of
+from stores.tenancy import KeyInfo
 
 _ROWS = cast("Table", cast("Any", SessionRow).__table__)
 _ADDED_TO = [
@@ -59,7 +59,12 @@ class Arrivals:
 
 def session_hash(tenant: Tenant | KeyInfo, session_id: str) -> str:
     """The tenant's keyed hash of a session's id, by which its row is found."""
-    return hash_of(tenant, "session", session_id)
+    return _session_hash(tenant.hash_key, session_id)
+
+
+@lru_cache(maxsize=4096)
+def _session_hash(hash_key: bytes, session_id: str) -> str:
+    return keyed_hash(hash_key, "session", session_id)
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,24 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Cosine = Annotated[float, Field(ge=-1, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
+#: What a process is to its database; `recall` are the reads that may go to a replica.
+Role = Literal["ingest", "app", "llm", "index", "upkeep", "api", "recall", "cli"]
+Bounds = dict[Role, Annotated[float, Field(ge=0, le=86_400)]]
+
+# A read of recall must not outlive its question by much. Comparing an index with everything, as upkeep does, may take
+# minutes, and an audit or an import on the command line as long as it likes.
+_STATEMENT_SECONDS: dict[Role, float] = {
+    **{"ingest": 30, "app": 300, "llm": 60, "index": 60},
+    **{"upkeep": 300, "api": 30, "recall": 5, "cli": 0},
+}
+_LOCK_SECONDS: dict[Role, float] = {
+    **{"ingest": 15, "app": 15, "llm": 15, "index": 15},
+    **{"upkeep": 15, "api": 15, "recall": 5, "cli": 15},
+}
+_IDLE_SECONDS: dict[Role, float] = {
+    **{"ingest": 60, "app": 60, "llm": 60, "index": 60},
+    **{"upkeep": 60, "api": 60, "recall": 15, "cli": 60},
+}
 
 
 class Area(BaseModel):
@@ -179,7 +197,8 @@ class WorkerSettings(Area):
     """How the worker processes are cut.
 
     `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved, and
-    the index at most index_slots. reconcile_seconds is how often the index's identity is looked at, and every
+    the index at most index_slots. ingest_processes take batches in; None: 2, or 1 on SQLite, which lets one write at a
+    time. reconcile_seconds is how often the index's identity is looked at, and every
     reconcile_hours everything in it is compared with SQL.
     probe_port is where a worker or beat answers /healthz, /readyz and /metrics, if it is not 0.
     Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
@@ -189,6 +208,7 @@ class WorkerSettings(Area):
     reserved_slots: Annotated[int, Field(ge=1, le=64)] = 4
     sweep_seconds: Seconds = 2
     index_slots: Annotated[int, Field(ge=1, le=64)] = 4
+    ingest_processes: Annotated[int, Field(ge=1, le=64)] | None = None
     upkeep_seconds: Seconds = 60
     reconcile_seconds: Seconds = 30
     reconcile_hours: Annotated[float, Field(gt=0, le=8_760)] = 24
@@ -196,6 +216,29 @@ class WorkerSettings(Area):
     probe_host: str = "127.0.0.1"
     probe_port: Port = 0
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+class PostgresSettings(Area):
+    """Each by role; one that is not named keeps its default.
+
+    `connections` are the most that one process opens; by default as many as its threads can use.
+    A statement, a wait for a lock and an idle transaction longer than these seconds are ended by the server, and what
+    was under way is tried again; 0: no bound. A replica that is more than replica_lag_seconds behind is not read.
+    """
+
+    connections: dict[Role, Annotated[int, Field(ge=1, le=1_000)]] = Field(default_factory=dict[Role, int])
+    statement_seconds: Bounds = Field(default_factory=lambda: dict(_STATEMENT_SECONDS))
+    lock_seconds: Bounds = Field(default_factory=lambda: dict(_LOCK_SECONDS))
+    idle_seconds: Bounds = Field(default_factory=lambda: dict(_IDLE_SECONDS))
+    replica_lag_seconds: Seconds = 5
+
+    def bounds(self, role: Role) -> tuple[float, float, float]:
+        """Seconds of a statement, a wait for a lock, an idle transaction."""
+        return (
+            self.statement_seconds.get(role, _STATEMENT_SECONDS[role]),
+            self.lock_seconds.get(role, _LOCK_SECONDS[role]),
+            self.idle_seconds.get(role, _IDLE_SECONDS[role]),
+        )
 
 
 class ApiSettings(Area):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from schemas.errors import BadSettings
@@ -26,6 +26,7 @@ from stores.setting_areas import (
     IngestSettings,
     LlmSettings,
     OtelSettings,
+    PostgresSettings,
     RecallSettings,
     RetentionSettings,
     StrengthSettings,
@@ -85,6 +86,7 @@ class Settings(BaseSettings):
     url: str = "http://127.0.0.1:8710"
     broker_url: str = Field(default_factory=_broker_url, repr=False)
     database_url: str = Field(default_factory=_database_url, repr=False)
+    database_replica_url: SecretStr | None = None
     index: Literal["embedded", "weaviate"] = "embedded"
     lang: Literal["zh", "en"] | None = None
     llm: LlmSettings = LlmSettings()
@@ -96,6 +98,7 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     strength: StrengthSettings = StrengthSettings()
     workers: WorkerSettings = WorkerSettings()
+    postgres: PostgresSettings = PostgresSettings()
     api: ApiSettings = ApiSettings()
     flower: FlowerSettings = FlowerSettings()
     otel: OtelSettings = OtelSettings()
@@ -116,6 +119,14 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, home: Path) -> Path:
         return home.expanduser().absolute()
+
+    @field_validator("database_replica_url")
+    @classmethod
+    def _postgres(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        pair = [] if url is None else [url.get_secret_value(), str(info.data.get("database_url", ""))]
+        if not all(one.startswith("postgres") for one in pair):
+            raise ValueError("both it and AFTERTURN_DATABASE_URL need the form postgresql://...")
+        return url
 
     @field_validator("url")
     @classmethod

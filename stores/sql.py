@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,8 +24,9 @@ from sqlalchemy import exc as sa_exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
 
-from schemas.errors import BadSettings, StoreBusy
-from stores import postgres
+from schemas.errors import BadSettings
+from stores import failures, postgres
+from stores.pools import KEPT, OPERATOR, Terms
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -33,7 +35,6 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-BUSY_TIMEOUT_MS = 15_000
 MAX_ATTEMPTS = 8
 GIVE_UP_SECONDS = 40.0
 
@@ -41,10 +42,6 @@ _MIGRATIONS = Path(__file__).resolve().parent.parent / "deploy" / "migrations"
 _FOLLOW_UPS = "after_commit"
 _WRITES = "afterturn_writes"
 _WAIT_MS = postgres.WAIT_MS
-
-# Primary result codes. BUSY and LOCKED pass by themselves; FULL, IOERR and CANTOPEN need somebody, but nothing is lost.
-_SQLITE_RETRY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_SQLITE_BUSY = _SQLITE_RETRY | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 
 
 class HasDatabaseUrl(Protocol):
@@ -57,13 +54,22 @@ class HasDatabaseUrl(Protocol):
 
 
 class Database:
-    """The way to one database. Cheap to make: it connects at first use, anew in every process after a fork."""
+    """The way to one database. Cheap to make: it connects at first use, anew in every process after a fork.
+
+    With `is_read_only` the server is told so, too: nothing that goes through it can write.
+    """
 
     def __init__(
-        self, url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, give_up_seconds: float = GIVE_UP_SECONDS
+        self,
+        url: str,
+        terms: Terms = OPERATOR,
+        *,
+        give_up_seconds: float = GIVE_UP_SECONDS,
+        is_read_only: bool = False,
     ) -> None:
         self.url = _checked(url)
-        self._busy_timeout_ms = busy_timeout_ms
+        self._terms = terms
+        self._is_read_only = is_read_only
         self._give_up_seconds = give_up_seconds
         self.is_sqlite = make_url(self.url).get_backend_name() == "sqlite"
         self._lock = threading.Lock()
@@ -85,7 +91,7 @@ class Database:
                 self._inherited.append(self._engine.pool)
                 self._engine.dispose(close=False)
             if self._engine is None:
-                self._engine = _engine(self.url, self._busy_timeout_ms)
+                self._engine = _engine(self.url, self._terms, is_read_only=self._is_read_only)
             self._pid = os.getpid()
         return self._engine
 
@@ -97,6 +103,9 @@ class Database:
         the waits for locks. An exception of `fn` rolls back and passes through. One of a follow-up passes through too,
         though the write stands. Raises: StoreBusy when the database stays busy, is full or is away.
         """
+        if self._is_read_only:
+            msg = "this database is opened to be read"
+            raise RuntimeError(msg)
         started = time.monotonic()
         limit = self._give_up_seconds if give_up_seconds is None else give_up_seconds
         attempt = 0
@@ -113,10 +122,10 @@ class Database:
                 break
             except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
                 spent = time.monotonic() - started
-                if not _is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= limit:
-                    _raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
+                if not failures.is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= limit:
+                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
                     raise
-                logger.info("write repeated attempt=%d reason=%s", attempt, _reason(exc))
+                logger.info("write repeated attempt=%d reason=%s", attempt, failures.reason(exc))
                 time.sleep(random.uniform(0.0, min(1.0, 0.01 * 2**attempt)))  # noqa: S311  jitter, not a secret
         for follow_up in follow_ups:
             follow_up()
@@ -132,7 +141,7 @@ class Database:
             with Session(self.engine.execution_options(**options), expire_on_commit=False, autoflush=False) as session:
                 yield session
         except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-            _raise_busy(exc, "read failed")
+            failures.raise_busy(exc, "read failed")
             raise
 
     def now(self, session: Session) -> datetime:
@@ -244,7 +253,8 @@ def head_revision() -> str:
 
 @contextmanager
 def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connection], None, None]:
-    database = Database(settings if isinstance(settings, str) else settings.database_url)
+    url = settings if isinstance(settings, str) else settings.database_url
+    database = Database(url, replace(OPERATOR, name="afterturn-migrate"))
     config = _config()
     try:
         with database.engine.execution_options(**{_WRITES: True}).begin() as connection:
@@ -255,7 +265,7 @@ def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connec
             config.attributes["connection"] = connection
             yield config, connection
     except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-        _raise_busy(exc, "migration failed")
+        failures.raise_busy(exc, "migration failed")
         raise
     finally:
         database.dispose()
@@ -285,24 +295,34 @@ def _checked(url: str) -> str:
     raise BadSettings(msg)
 
 
-def _engine(url: str, busy_timeout_ms: int) -> Engine:
+def _engine(url: str, terms: Terms, *, is_read_only: bool) -> Engine:
     # hide_parameters: an error's text goes to logs, and parameters hold what users said.
     parsed = make_url(url)
     is_sqlite = parsed.get_backend_name() == "sqlite"
     if is_sqlite:
         Path(str(parsed.database)).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = min(KEPT, terms.most)
     engine = create_engine(
         url,
         hide_parameters=True,
-        pool_size=5,
-        max_overflow=25,
+        pool_size=kept,
+        max_overflow=terms.most - kept,
         pool_timeout=10.0,
-        connect_args={} if is_sqlite else postgres.connect_args(parsed),
+        # Connections that a restart of the server cost are found before work is begun on them.
+        pool_pre_ping=not is_sqlite,
+        connect_args={} if is_sqlite else postgres.connect_args(parsed, terms),
     )
-    prepare, begin = (_prepare_sqlite, _begin_sqlite) if is_sqlite else (postgres.prepare, postgres.begin)
-    event.listen(engine, "connect", partial(prepare, busy_timeout_ms))
-    event.listen(engine, "begin", partial(begin, busy_timeout_ms))
+    if is_sqlite:
+        event.listen(engine, "connect", partial(_prepare_sqlite, _milliseconds(terms)))
+        event.listen(engine, "begin", partial(_begin_sqlite, _milliseconds(terms)))
+    else:
+        event.listen(engine, "connect", partial(postgres.prepare, terms, is_read_only))
+        event.listen(engine, "begin", partial(postgres.begin, _milliseconds(terms)))
     return engine
+
+
+def _milliseconds(terms: Terms) -> int:
+    return round(terms.lock_seconds * 1000)
 
 
 def _prepare_sqlite(busy_timeout_ms: int, connection: sqlite3.Connection, _record: object) -> None:
@@ -354,37 +374,3 @@ def _sorted(
         {name: getattr(row, name) for name in names} if isinstance(row, SQLModel) else dict(row) for row in rows
     ]
     return sorted(mappings, key=lambda row: tuple(row[name] for name in key))
-
-
-def _is_retryable(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> bool:
-    origin = exc.orig if isinstance(exc, sa_exc.DBAPIError) else None
-    if isinstance(origin, sqlite3.Error):
-        return _sqlite_code(origin) in _SQLITE_RETRY
-    return getattr(origin, "sqlstate", None) in postgres.RETRY
-
-
-def _is_busy(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> bool:
-    if isinstance(exc, sa_exc.TimeoutError) or exc.connection_invalidated or _is_retryable(exc):
-        return True
-    if isinstance(exc.orig, sqlite3.Error):
-        return _sqlite_code(exc.orig) in _SQLITE_BUSY
-    # A server that was never reached has sent no code.
-    state: str | None = getattr(exc.orig, "sqlstate", None)
-    return isinstance(exc, sa_exc.OperationalError) and (state is None or state.startswith(postgres.BUSY))
-
-
-def _raise_busy(exc: sa_exc.DBAPIError | sa_exc.TimeoutError, what: str) -> None:
-    if _is_busy(exc):
-        msg = f"database: {what} ({_reason(exc)})"
-        raise StoreBusy(msg) from exc
-
-
-def _sqlite_code(origin: sqlite3.Error) -> int:
-    # Made by sqlite3 itself, without SQLite, an error carries no code.
-    return int(getattr(origin, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
-
-
-def _reason(exc: sa_exc.DBAPIError | sa_exc.TimeoutError) -> str:
-    origin = exc.orig if isinstance(exc, sa_exc.DBAPIError) else None
-    code = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
-    return str(code or type(origin or exc).__name__)

@@ -144,11 +144,17 @@ def user_hash(tenant: Tenant | KeyInfo, user_id: str) -> str:
 
 
 def ensure_users(
-    session: Session, tenant: Tenant | KeyInfo, user_ids: Iterable[str], *, now: datetime | None = None
+    session: Session,
+    tenant: Tenant | KeyInfo,
+    user_ids: Iterable[str],
+    *,
+    now: datetime | None = None,
+    is_shared: bool = False,
 ) -> dict[str, KnownUser]:
     """The rows of users as agents name them, new where needed, locked until the transaction ends.
 
     Locks are taken in id order and new rows in hash order, so that two writers never wait for each other in a ring.
+    A shared lock keeps others only from changing the row, as an erasure would.
     """
     by_hash = {user_hash(tenant, user_id): user_id for user_id in user_ids}
     connection = session.connection()
@@ -158,7 +164,7 @@ def ensure_users(
         at = now or datetime.now(UTC)
         fresh = [_new_user(tenant, digest, by_hash[digest], at) for digest in by_hash.keys() - known]
         insert_once(session, User, fresh, key=["tenant_id", "user_hash"])
-    locked = connection.execute(select(*_KNOWN_USER).where(ours).order_by(col(User.id)).with_for_update())
+    locked = connection.execute(select(*_KNOWN_USER).where(ours).order_by(col(User.id)).with_for_update(read=is_shared))
     return {by_hash[row.user_hash]: KnownUser(*row) for row in locked}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import and_, or_, update
+from sqlalchemy import and_, literal, or_, update
 from sqlmodel import Session, col, select
 
 from memory.strength import StrengthView
@@ -15,6 +15,8 @@ from schemas.tables import Session as SessionRow
 from stores import outbox, tenancy
 
 Aged = Fact | Episode
+# Written into the statement as it stands: a parameter would hide from the planner that a partial index fits.
+_VOLATILE = literal("volatile", literal_execute=True)
 
 
 def facts_after(session: Session, after: str, limit: int) -> list[Fact]:
@@ -84,7 +86,10 @@ def outlived_volatile(session: Session, quiet_since: datetime, limit: int) -> li
     query = (
         select(Fact)
         .where(
-            Fact.volatility == "volatile", col(Fact.superseded_at).is_(None), col(Fact.deleted_at).is_(None), ~is_stated
+            col(Fact.volatility) == _VOLATILE,
+            col(Fact.superseded_at).is_(None),
+            col(Fact.deleted_at).is_(None),
+            ~is_stated,
         )
         .order_by(col(Fact.id))
         .limit(limit)
@@ -150,16 +155,15 @@ def owe(session: Session, kind: str, rows: Sequence[Aged | Moment]) -> None:
         outbox.owe_all(session, records, generation=generation)
 
 
-def users_with_episodes_after(session: Session, after: str, limit: int) -> list[tuple[UUID, UUID]]:
-    """(tenant, user) pairs that have live episodes, in user order; `after` is the last user seen, or ""."""
+def next_user_with_episodes(session: Session, after: str) -> tuple[UUID, UUID] | None:
+    """The next (tenant, user) with live episodes, in user order; `after` is the last user seen, or ""."""
     query = (
         select(Episode.tenant_id, Episode.user_ref)
         .where(col(Episode.deleted_at).is_(None))
-        .group_by(col(Episode.tenant_id), col(Episode.user_ref))
         .order_by(col(Episode.user_ref))
-        .limit(limit)
+        .limit(1)
     )
-    return list(session.exec(query.where(col(Episode.user_ref) > UUID(after)) if after else query))
+    return session.exec(query.where(col(Episode.user_ref) > UUID(after)) if after else query).first()
 
 
 def owed_episode_ids(session: Session, user_ref: UUID) -> set[UUID]:

@@ -201,7 +201,8 @@ def bury_lost(session: Session, *, max_crashes: int, limit: int = 100) -> int:
             col(Window.state).in_(OPEN),
             col(Window.crashes) >= max_crashes,
         )
-        .order_by(col(Window.id))
+        # By their leases: in the order of ids SQLite reads every window there is.
+        .order_by(col(Window.lease_until), col(Window.id))
         .limit(limit)
         .with_for_update(skip_locked=True)
     ).all()

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID
 
 from afterturn.errors import BadEvent
@@ -65,8 +65,7 @@ class TimePolicy:
     offset_seconds: float = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(NamedTuple):
     """An event of this version that its key may publish.
 
     `turn` holds what the event alone says of its `turns` row; None for an event that is not digested, or not to be
@@ -109,8 +108,7 @@ class Unread:
 Judged = Kept | Refusal | Unread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class Placed(NamedTuple):
     """When an event happened, after what its agent's clock got wrong; `original_at` is set when that changed it."""
 
     at: datetime
@@ -144,13 +142,17 @@ def place(event: Event, received_at: datetime, clock_offset_ms: int | None, poli
 
     An agent's clock that is off is corrected first, then what still lies too far ahead is clamped to the receipt.
     """
-    at, published_at, flags = event.at, event.published_at, list[str]()
+    at, published_at = event.at, event.published_at
+    latest = received_at + timedelta(seconds=policy.ahead_seconds)
+    if not clock_offset_ms and at <= latest:
+        return Placed(at, published_at)
+    flags = list[str]()
     offset = timedelta(milliseconds=clock_offset_ms or 0)
     if abs(offset).total_seconds() > policy.offset_seconds:
         at -= offset
         published_at = None if published_at is None else published_at - offset
         flags.append(CORRECTED)
-    if at > received_at + timedelta(seconds=policy.ahead_seconds):
+    if at > latest:
         at = received_at
         flags.append(CLAMPED)
     return Placed(at=at, published_at=published_at, original_at=event.at if flags else None, flags=tuple(flags))

@@ -82,11 +82,11 @@ def take_back(session: Session, summary_id: UUID, now: datetime) -> int:
 
 def _link(kit: Kit, step: Step) -> Link:
     with kit.db.read() as session:
-        users = upkeep.users_with_episodes_after(session, step.after, 1)
-        free = _free(session, *users[0]) if users else []
-    if not users:
+        user = upkeep.next_user_with_episodes(session, step.after)
+        free = [] if user is None else _free(session, *user)
+    if user is None:
         return Link(0, None)
-    tenant_id, user_ref = users[0]
+    tenant_id, user_ref = user
     found = _Found(tenant_id, user_ref, _alike(kit, free))
     now = kit.world_now()
     changed = kit.db.write(lambda session: _write(session, kit, step, found, now))

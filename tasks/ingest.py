@@ -213,7 +213,9 @@ def _alone(kit: Stores, key: KeyInfo, raw: object, info: BatchInfo) -> list[Rece
 
 def keep(session: Session, kit: Stores, key: KeyInfo, judged: Sequence[Judged], batch: BatchInfo) -> list[Receipt]:
     """Writes what was judged, inside the caller's transaction; one receipt each, in order."""
-    users = tenancy.ensure_users(session, key, sorted({one.event.user_id for one in judged if isinstance(one, Kept)}))
+    named = sorted({one.event.user_id for one in judged if isinstance(one, Kept)})
+    # Shared: batches that follow each other are about the same users, and several processes take them.
+    users = tenancy.ensure_users(session, key, named, is_shared=True)
     received_at = database_now(session)
     known = ledger.enter(session, key.tenant_id, _entries(judged, key, users, batch, received_at))
     world = received_at + timedelta(seconds=clock.offset_seconds(session))

@@ -10,6 +10,7 @@ from typing import Protocol
 from uuid import UUID
 
 from afterturn.ids import uuid7
+from stores import pools
 from stores.hot import HotCache
 from stores.policies import Policies, policies_of
 from stores.receipts import ReceiptBox
@@ -69,7 +70,8 @@ class Intake:
 
 def open_intake(settings: Settings) -> Intake:
     """The stores of one ingest process. It connects at first use."""
-    return Intake(settings, policies_of(settings), Database(settings.database_url), HotCache(settings.hot_url))
+    database = Database(settings.database_url, pools.terms(settings))
+    return Intake(settings, policies_of(settings), database, HotCache(settings.hot_url))
 
 
 class _Process:

@@ -65,25 +65,34 @@ def known(kit: Kit, key: KeyInfo, request: RecallRequest) -> Known | None:
         if asker is None:
             return None
         sight = _sight(session, kit, key, request, asker)
-        if not (kit.hot.is_on and sight.is_plain):
-            held = held_back(session, sight)
-            talk = _talk(session, sight, held)
-            return _known(session, sight, talk, _profile(session, _placed(sight, talk), held))
+    if not (kit.hot.is_on and sight.is_plain):
+        return kit.read_for_recall(partial(_uncached, sight))
     reading = _Reading(kit.hot, key, asker, sight)
     talk, profile = reading.talk(), reading.profile()
     # A snapshot of its own, begun after the look: what it reads is no older than the stamp. So is the time that it is
     # read for: with the time from before the look, what was said in between would be missing under a good stamp.
     now = kit.clock() + timedelta(seconds=asker.offset_seconds)
     sight = replace(sight, now=now, as_of=now)
-    with kit.db.read() as session:
-        held = held_back(session, sight) if talk is None or profile is None else Held()
-        if talk is None:
-            talk = _talk(session, sight, held)
-            reading.keep_talk(talk)
-        if profile is None:
-            profile = _profile(session, _placed(sight, talk), held)
-            reading.keep_profile(profile)
-        return replace(_known(session, sight, talk, profile), lacks_cache=reading.look.is_away)
+    if talk is not None and profile is not None:
+        found = kit.read_for_recall(partial(_known, sight=sight, talk=talk, profile=profile))
+    else:
+        # From the primary: a replica may be older than the stamp, and what was cached of it would stay.
+        with kit.db.read() as session:
+            held = held_back(session, sight)
+            if talk is None:
+                talk = _talk(session, sight, held)
+                reading.keep_talk(talk)
+            if profile is None:
+                profile = _profile(session, _placed(sight, talk), held)
+                reading.keep_profile(profile)
+            found = _known(session, sight, talk, profile)
+    return replace(found, lacks_cache=reading.look.is_away)
+
+
+def _uncached(sight: Sight, session: Session) -> Known:
+    held = held_back(session, sight)
+    talk = _talk(session, sight, held)
+    return _known(session, sight, talk, _profile(session, _placed(sight, talk), held))
 
 
 def _sight(session: Session, kit: Kit, key: KeyInfo, request: RecallRequest, asker: Asker) -> Sight:

@@ -17,6 +17,8 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
+from sqlmodel import Session
+
 from afterturn.wire import Lag, Pack, RecallRequest
 from memory.pack import pack
 from memory.question import heading_language, named_time
@@ -82,6 +84,13 @@ class _Embedded(NamedTuple):
 
     live: Opened
     vector: Vector
+
+
+class _Searched(NamedTuple):
+    """What was found, and in which generation's index; None when none could be opened."""
+
+    live: Opened | None
+    hits: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +201,7 @@ async def _answer(ask: _Ask, base: Known, embedding: asyncio.Task[_Embedded | No
         question = replace(question, policy=ask.kit.rank(live.space))
     hits = await _search(ask, base.sight, question, live, None if embedded is None else embedded.vector)
     try:
-        finish = partial(_finish, ask, base, question, live, hits)
+        finish = partial(ask.kit.read_for_recall, partial(_finish, ask, base, question, _Searched(live, hits)))
         with metrics.RECALL_STAGE.labels("pack").time():
             return await asyncio.wait_for(_in_thread(ask.guards.sql_threads, finish), ask.left())
     except (TimeoutError, ServiceError) as exc:
@@ -275,31 +284,30 @@ def _threads(sight: Sight) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*sight.shared_threads, *(one for one in own if one is not None)]))
 
 
-def _finish(ask: _Ask, base: Known, question: Question, live: Opened | None, hits: Sequence[Hit]) -> Pack:
+def _finish(ask: _Ask, base: Known, question: Question, searched: _Searched, s: Session) -> Pack:
     """Reads back what was found and packs it; runs in a thread."""
-    sight = base.sight
+    sight, live, hits = base.sight, searched.live, searched.hits
     by_kind: dict[str, list[UUID]] = {}
     for hit in shortlist(hits, _read_back(ask.request.budget_tokens), question.policy):
         by_kind.setdefault(hit.kind, []).append(hit.id)
     here = {record.id for record in base.facts}
-    with ask.kit.db.read() as session:
-        # An index that has just failed to answer is not asked once more, within what is left of the deadline.
-        if live is not None and "index" not in ask.missing and index_states.is_lost(session, live, sight.tenant_id):
-            ask.miss("index")
-        more = rows.facts(session, sight, [one for one in by_kind.get("fact", []) if one not in here])
-        told = rows.episodes(session, sight, by_kind.get("episode", []))
-        heard = rows.moments(session, sight, by_kind.get("moment", []))
-        held = held_back(session, sight, rows.foreign(sight, (said for _, said in heard)))
-        found = Found(
-            facts=(*base.facts, *rows.fact_records(session, sight.tenant_id, more, held)),
-            episodes=tuple(rows.episode_records(session, sight, told, held)),
-            procedures=tuple(rows.procedures(session, sight, by_kind.get("procedure", []))),
-            moments=tuple(rows.moment_records(heard, held)),
-            hits={hit.id: hit for hit in hits},
-        )
-        answer = _packed(ask, base, question, found)
-        wanted = [UUID(one) for item in answer.items if item.kind == "episode" for one in item.turn_ids[:SHOWN_BY]]
-        said = rows.turns(session, sight, wanted)
+    # An index that has just failed to answer is not asked once more, within what is left of the deadline.
+    if live is not None and "index" not in ask.missing and index_states.is_lost(s, live, sight.tenant_id):
+        ask.miss("index")
+    more = rows.facts(s, sight, [one for one in by_kind.get("fact", []) if one not in here])
+    told = rows.episodes(s, sight, by_kind.get("episode", []))
+    heard = rows.moments(s, sight, by_kind.get("moment", []))
+    held = held_back(s, sight, rows.foreign(sight, (said for _, said in heard)))
+    found = Found(
+        facts=(*base.facts, *rows.fact_records(s, sight.tenant_id, more, held)),
+        episodes=tuple(rows.episode_records(s, sight, told, held)),
+        procedures=tuple(rows.procedures(s, sight, by_kind.get("procedure", []))),
+        moments=tuple(rows.moment_records(heard, held)),
+        hits={hit.id: hit for hit in hits},
+    )
+    answer = _packed(ask, base, question, found)
+    wanted = [UUID(one) for item in answer.items if item.kind == "episode" for one in item.turn_ids[:SHOWN_BY]]
+    said = rows.turns(s, sight, wanted)
     if not said:
         return answer
     items = tuple(with_evidence(item, said, held.cuts) for item in answer.items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NamedTuple, cast
 from uuid import UUID
 
 from afterturn.receipts import WHOLE, BatchReceipt, Fault, State, list_name, runs_of, seal_receipt
@@ -13,8 +13,7 @@ from stores.ledger import Tally
 from stores.receipts import ReceiptBox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What became of one event: stored, duplicate, rejected or dead; `code` says why, `field` where."""
 
     event_id: UUID | None

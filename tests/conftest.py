@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+import compiled_once
 from services import postgres, postgres_database, postgres_folder, scratch
 from stores.settings import embedded_broker_url
 from weaviate_node import WHY_SKIPPED, Address, can_start, drop, given, shared
@@ -32,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     home = Path(tempfile.mkdtemp(prefix="at-"))
     config.stash[_SCRATCH_HOME] = home
     os.environ["AFTERTURN_HOME"] = str(home)
+    compiled_once.share()
 
 
 def _prefer_memory() -> None:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -77,6 +78,68 @@ def postgres(programs: Path) -> Generator[str]:
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(timeout=20)
+
+
+@dataclass(slots=True)
+class Standby:
+    """A streaming replica of a cluster, on a socket of its own: it may be killed, frozen and started again."""
+
+    programs: Path
+    folder: Path
+    server: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The URL of its `postgres` database."""
+        return f"postgresql+psycopg://postgres@/postgres?host={self.folder}"
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        serve = [self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder, "-c", "listen_addresses="]
+        with (self.folder / "log").open("a") as log:
+            server = self.server = subprocess.Popen(
+                serve, user=_unprivileged(), cwd=self.folder, stdout=log, stderr=log, start_new_session=True
+            )
+        wait_until(lambda: _answers(self.url, server), what="the replica")
+
+    def kill(self) -> None:
+        """SIGKILL for all of it, as a lost machine would do it."""
+        if self.server is not None:
+            for pid in self._pids(self.server):
+                os.kill(pid, signal.SIGKILL)
+            self.server.wait(timeout=20)
+            self.server = None
+            (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+
+    def freeze(self) -> None:
+        """Stops every process of it; `thaw` lets them go on."""
+        for pid in [] if self.server is None else self._pids(self.server):
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Lets them go on."""
+        for pid in [] if self.server is None else self._pids(self.server):
+            os.kill(pid, signal.SIGCONT)
+
+    def _pids(self, server: subprocess.Popen[bytes]) -> list[int]:
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
+        return [server.pid, *map(int, children.split())]
+
+
+@contextmanager
+def postgres_standby(programs: Path, primary: str) -> Generator[Standby]:
+    """A replica of the cluster at `primary`, made by pg_basebackup, streaming from it."""
+    user = _unprivileged()
+    with scratch(user) as folder:
+        copy = [programs / "pg_basebackup", "-d", _libpq(primary), "-D", folder / "data", "-R", "-X", "stream"]
+        subprocess.run([*copy, "-c", "fast"], check=True, capture_output=True, user=user, cwd=folder)
+        standby = Standby(programs, folder)
+        standby.start()
+        try:
+            yield standby
+        finally:
+            standby.thaw()
+            standby.kill()
 
 
 @contextmanager

@@ -62,7 +62,8 @@ def _stores(settings: Settings) -> list[Callable[[Settings], Check]]:
     if not _has_database(settings):
         return [_no_database]
     has_index = settings.index != "embedded" or (settings.home / "index").is_dir()
-    return [_migrations, *([_index, _embedder] if has_index else [_no_index])]
+    replica = [] if settings.database_replica_url is None else [_replica]
+    return [_migrations, *replica, *([_index, _embedder] if has_index else [_no_index])]
 
 
 def _has_database(settings: Settings) -> bool:
@@ -148,6 +149,25 @@ def _migrations(settings: Settings) -> Check:
         en = f"the database is at {current or 'nothing'}, this version needs {head}"
         return fail("migrations", tr(zh, en), "./afterturn migrate")
     return ok("migrations", f"{current}")
+
+
+def _replica(settings: Settings) -> Check:
+    from stores.replica import behind_seconds, replica_of  # noqa: PLC0415 - SQL, as above
+
+    replica = replica_of(settings)
+    if replica is None:
+        return ok("replica", tr("未设置", "none is set"))
+    name, most = "AFTERTURN_DATABASE_REPLICA_URL", settings.postgres.replica_lag_seconds
+    try:
+        behind = behind_seconds(replica)
+    except StoreBusy:
+        return warn("replica", tr("没有应答，召回改读主库", "does not answer: recall reads the primary"), name)
+    finally:
+        replica.dispose()
+    if behind > most:
+        told = tr(f"落后 {behind:.0f} 秒，召回改读主库", f"{behind:.0f} s behind: recall reads the primary")
+        return warn("replica", told, "AFTERTURN_POSTGRES_REPLICA_LAG_SECONDS")
+    return ok("replica", tr(f"落后 {behind:.1f} 秒", f"{behind:.1f} s behind"))
 
 
 def _processes(settings: Settings) -> list[Callable[[Settings], Check]]:

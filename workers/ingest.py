@@ -1,4 +1,4 @@
-"""The worker that takes events in: two tasks, no remote control, a pool of one on SQLite."""
+"""The worker that takes events in: two tasks, no remote control, a pool of few processes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from celery.signals import (
 )
 
 from schemas.errors import BadSettings, ServiceError, StoreBusy
-from stores import tracing
+from stores import pools, tracing
 from stores.settings import Settings, load_settings
 from tasks.app import app, transport_options
 from tasks.inhand import in_hand
@@ -44,6 +44,7 @@ LAST_SECONDS = 2.0
 def serve(role: Role) -> Celery:
     """The application as this role's worker runs it. Once per process: a process has one role."""
     transport.install()
+    pools.act_as(role.name)
     app.add_defaults(lambda: role_configuration(role, load_settings()))
     life = _Life(role)
     for moment, receiver in (

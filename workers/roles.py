@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from stores.policies import policies_of
 from stores.settings import Settings
+
+WorkerRole = Literal["ingest", "llm", "index", "upkeep", "app"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """One kind of worker. `visibility_seconds` must exceed the longest task: the broker re-delivers after it."""
 
-    name: str
+    name: WorkerRole
     queues: tuple[str, ...]
     modules: tuple[str, ...]
     pool: str
@@ -23,14 +26,14 @@ class Role:
     recycle_after_tasks: int | None = None
 
 
-# One process on SQLite, which has one writer. No remote control: this is the one worker that agents' messages reach.
+# No remote control: this is the one worker that agents' messages reach.
 INGEST = Role(
     name="ingest",
     queues=("ingest", "pulse"),
     modules=("tasks.ingest", "tasks.sweep"),
     pool="prefork",
     visibility_seconds=lambda _: 60.0,
-    slots=lambda settings: 1 if settings.is_sqlite else 2,
+    slots=lambda settings: settings.workers.ingest_processes or (1 if settings.is_sqlite else 2),
     has_remote_control=False,
     recycle_after_tasks=5000,
 )

@@ -49,7 +49,9 @@ CREATE TABLE IF NOT EXISTS doc (
   created INTEGER NOT NULL, valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL, expires INTEGER NOT NULL,
   own_length INTEGER NOT NULL, context_length INTEGER NOT NULL,
   own TEXT NOT NULL, exact TEXT NOT NULL, context TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS doc_part ON doc (part);
+CREATE INDEX IF NOT EXISTS doc_part ON doc (
+  part, rid, id, kind, agent, outcome, tags, row_version, created, valid_from, valid_until, expires,
+  own_length, context_length);
 CREATE INDEX IF NOT EXISTS doc_user ON doc (user);
 CREATE TABLE IF NOT EXISTS seg (
   part INTEGER NOT NULL, seg INTEGER NOT NULL, rids BLOB NOT NULL, scales BLOB NOT NULL, codes BLOB NOT NULL,

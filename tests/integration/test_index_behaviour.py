@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 from index_fixtures import DAY, DIMENSIONS, INDEXES, NOW, SNAPSHOTS, Shelf, environment, open_index, unit
+from memory.question import coverage, weight
+from memory.ranking import Candidate, RankPolicy, answering
+from memory.terms import query_terms
 from schemas.errors import Permanent, StoreBusy
 from schemas.indexing import IndexQuery
 from services import wait_until
@@ -142,6 +145,58 @@ def test_a_question_to_a_tenant_that_has_nothing_finds_nothing(shelf: Shelf) -> 
     assert shelf.listed() == []
     assert shelf.index.delete_user(shelf.tenant_id, shelf.user) == 0
     shelf.index.delete(shelf.tenant_id, [uuid4()])
+
+
+# Abstaining
+
+
+SAID = (
+    "客户王女士买了一只降噪耳机",
+    "耳机左耳一直有杂音，想退货",
+    "耳机的发票抬头开公司的名字",
+    "客户说周末在家，可以收耳机",
+    "She bought the noise cancelling headset in March",
+    "The headset hums whenever the charger is plugged in",
+    "She moved to Lyon and wants the headset sent there",
+    "Her order for the headset is BT-500-7781",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_answered"),
+    [
+        ("耳机的发票抬头是什么？", True),
+        ("客户周末在家吗？", True),
+        ("左耳为什么有杂音？", True),
+        ("Does the headset hum with the charger?", True),
+        ("Where did she move, to Lyon?", True),
+        ("what about BT-500-7781", True),
+        ("法国的首都是哪里？", False),
+        ("怎么用一百行代码写一个爬虫？", False),
+        ("客户的狗在北京的宠物医院打过几次疫苗？", False),
+        ("请问你可以帮我做什么？", False),
+        ("What is the boiling point of tungsten in vacuum?", False),
+        ("Did she ever finish painting the blue fishing boat with her uncle?", False),
+        ("zxqv plomf wrugle", False),
+    ],
+)
+def test_the_same_questions_are_answered_whatever_others_in_the_organisation_talk_about(
+    shelf: Shelf, question: str, is_answered: bool
+) -> None:
+    texts = {shelf.put(text): text for text in SAID}
+    # All this user's words are rare in the organisation, and half of them common in what this user says.
+    strangers = [shelf.row(f"第{n}页 page {n} 食谱 recipe", user_ref=uuid4(), scope_key="") for n in range(200)]
+    shelf.index.upsert(strangers)
+    asked = query_terms(question)
+
+    pool = [
+        Candidate(id=hit.id, kind=hit.kind, text=texts[hit.id], at=NOW).with_hit(
+            hit, coverage=coverage(asked, texts[hit.id])
+        )
+        for hit in shelf.ask(question).values()
+    ]
+
+    assert bool(answering(pool, RankPolicy().asked(weight(asked)))) is is_answered
 
 
 # Seeing

@@ -18,6 +18,7 @@ from sqlmodel import Session, select, update
 from index_fixtures import environment
 from schemas.errors import StoreBusy
 from schemas.tables import Tenant
+from stores.pools import Terms
 from stores.postgres import CLIENT_CHECK_SECONDS
 from stores.sql import Database, upgrade
 
@@ -96,7 +97,7 @@ def test_the_locks_of_a_frozen_process_go_and_it_finds_its_transaction_undone(ur
 
 
 def test_a_wait_for_a_lock_is_bounded_as_on_sqlite(url: str) -> None:
-    database = Database(url, busy_timeout_ms=50, give_up_seconds=0.3)
+    database = Database(url, Terms(lock_seconds=0.05), give_up_seconds=0.3)
     plain = url.replace("postgresql+psycopg://", "postgresql://", 1)
 
     with psycopg.connect(plain) as holder:

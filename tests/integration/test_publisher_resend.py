@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from redis.exceptions import OutOfMemoryError
 
 from afterturn import Credential, Publisher, generate_credential
 from afterturn.credentials import seal_key
+from afterturn.ids import uuid7
+from afterturn.link import Link
+from afterturn.outgoing import Message
 from afterturn.pending import ResendPolicy
 from afterturn.receipts import BatchReceipt, State, list_name, seal_receipt
 from afterturn.sealing import Opened
@@ -271,6 +275,35 @@ def test_the_rights_that_receipts_need(broker: Broker, credential: Credential) -
         stats = publisher.stats()
 
     assert (stats.stored, stats.failures, stats.hears_receipts) == (30, 0, True)
+
+
+@pytest.fixture
+def link(broker: Broker) -> Iterator[Link]:
+    made = Link(broker.url)
+    yield made
+    made.close()
+
+
+def test_a_full_broker_that_refuses_a_message_still_gives_the_receipts_it_had(link: Link, broker: Broker) -> None:
+    books(broker).rpush("afterturn:v1:receipts:test", b"a receipt")
+    books(broker).config_set("maxmemory", 1)
+
+    refusal, heard = link.push_and_hear(Message(uuid7(), "blob", 1, 0, 0), "afterturn:v1:receipts:test")
+
+    assert isinstance(refusal, OutOfMemoryError)
+    assert (heard.receipts, heard.queue_length) == ([b"a receipt"], 0)
+    with pytest.raises(OutOfMemoryError):
+        link.push(Message(uuid7(), "blob", 1, 0, 0))
+
+
+def test_a_connection_that_was_closed_while_idle_is_renewed_without_a_word(link: Link, broker: Broker) -> None:
+    link.push(Message(uuid7(), "blob", 1, 0, 0))
+
+    books(broker).client_kill_filter(_type="normal", skipme=True)
+    link._used_at = 0.0  # pyright: ignore[reportPrivateUsage] - as after a second
+    refusal, heard = link.push_and_hear(Message(uuid7(), "blob", 1, 0, 0), "afterturn:v1:receipts:test")
+
+    assert (refusal, heard.receipts, heard.queue_length) == (None, [], 2)
 
 
 def test_a_full_broker_keeps_its_connection_and_gets_everything_once(

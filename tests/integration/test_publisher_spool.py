@@ -148,7 +148,9 @@ def test_what_a_dead_process_left_is_sent_once_under_its_name_and_then_removed(
     first = make(NOWHERE)
     said = say(first, 250)
     assert not first.close(0.2)
-    assert len(segments(folder)) == 1
+    (left,) = segments(folder)
+    half_wiped = left.with_suffix(".old")
+    half_wiped.write_bytes(b"as a kill leaves it, in the middle of making a new segment of an old one")
 
     with Intake(broker, credential) as intake:
         heir = make()
@@ -163,6 +165,7 @@ def test_what_a_dead_process_left_is_sent_once_under_its_name_and_then_removed(
         assert len({str(intake.events[key]["producer"]) for key in said}) == 1
         assert {intake.events[key]["producer"] for key in said}.isdisjoint({intake.events[own[0]]["producer"]})
         wait_until(lambda: len(list(folder.rglob("*.lock"))) == 1)
+        assert not half_wiped.exists()
 
 
 def test_another_key_finds_nothing_of_this_one(make: Callable[..., Publisher], broker: Broker, folder: Path) -> None:

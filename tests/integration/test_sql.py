@@ -24,6 +24,7 @@ from index_fixtures import environment
 from schemas.errors import BadSettings, StoreBusy
 from schemas.tables import ClockOffset, Job, Key, Reception, Tenant, metadata
 from store_fixtures import STORES, empty_url, migrated
+from stores.pools import Terms
 from stores.sql import Database, after_commit, current_revision, head_revision, insert_once, upgrade, upsert
 
 DAY = date(2026, 11, 30)
@@ -269,7 +270,7 @@ def test_an_upsert_of_two_rows_with_one_key_is_refused(db: Database) -> None:
 def test_a_database_that_stays_locked_is_busy(home: Path) -> None:
     url = f"sqlite:///{home / 'a.db'}"
     upgrade(url)
-    database = Database(url, busy_timeout_ms=50, give_up_seconds=0.3)
+    database = Database(url, Terms(lock_seconds=0.05), give_up_seconds=0.3)
 
     with closing(sqlite3.connect(home / "a.db", isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
@@ -316,7 +317,7 @@ def test_one_call_may_give_up_sooner_than_the_others(db: Database) -> None:
 def test_a_short_wait_of_one_call_is_not_the_next_ones(home: Path) -> None:
     url = f"sqlite:///{home / 'a.db'}"
     upgrade(url)
-    database = Database(url, busy_timeout_ms=20_000)
+    database = Database(url, Terms(lock_seconds=20))
     with closing(sqlite3.connect(home / "a.db", isolation_level=None, check_same_thread=False)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):

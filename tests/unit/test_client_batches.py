@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afterturn.batches import MAX_PLAIN_BYTES, decode_batch, encode_batch
+from afterturn.batches import MAX_PLAIN_BYTES, RowEncoder, decode_batch, encode_batch
 from afterturn.errors import BadBatch
 
 SENT = datetime(2026, 11, 30, 9, 0, 0, 123456, tzinfo=UTC)
@@ -38,6 +38,21 @@ def test_a_batch_comes_back_as_it_was(said: list[dict[str, object]], offset: int
         assert isinstance(before["at"], datetime)
         assert isinstance(after["at"], datetime)
         assert after["at"].utcoffset() == before["at"].utcoffset()
+
+
+def test_an_encoder_keeps_nothing_of_the_batch_before() -> None:
+    encoder = RowEncoder()
+
+    def events(*contents: str) -> list[dict[str, object]]:
+        rows = [("turn", content, None) for content in contents]
+        packed = encoder.encode(("kind", "content", "more"), rows, same={"v": 1}, sent_us=0, clock_offset_ms=None)
+        return decode_batch(packed).events
+
+    for contents in (("你好" * 100_000, "b"), ("c",), (), tuple("text" * 5 + str(number) for number in range(100))):
+        assert events(*contents) == [{"v": 1, "kind": "turn", "content": content} for content in contents]
+    with pytest.raises(ValueError, match="8 MiB"):
+        events("x" * MAX_PLAIN_BYTES)
+    assert events("d") == [{"v": 1, "kind": "turn", "content": "d"}]
 
 
 def test_what_is_none_is_absent_and_what_is_unknown_survives() -> None:

@@ -82,10 +82,66 @@ def test_a_long_queue_explains_any_silence() -> None:
 
     pending.lose_silent(500, 101)
     assert resend(pending, 500) == []
+    # It has left the queue now: whoever took it gets a minute.
     pending.lose_silent(506, 100)
-    assert resend(pending, 506) == [0]
+    assert resend(pending, 506) == []
+    pending.lose_silent(562, 100)
+    assert resend(pending, 562) == [0]
     pending.lose_silent(2000, None)
     assert resend(pending, 2000) == [0]
+
+
+def bad_phase(seconds: int) -> Pending:
+    """Twenty messages that waited in the queue for so long, and were all receipted once it was over."""
+    pending = filled(*range(20))
+    for now in range(20, seconds, 2):
+        pending.lose_silent(now, 20)
+    for number in range(20):
+        pending.settle(UUID(int=number), seconds + number / 10)
+    pending.lose_silent(seconds + 2, 0)
+    return pending
+
+
+def test_a_bad_phase_that_is_over_makes_no_lost_batch_wait() -> None:
+    pending = bad_phase(300)
+
+    pending.add(message(20), 400)
+    lost_at: list[int] = []
+    for now in range(400, 1400, 2):
+        pending.lose_silent(now, 0)
+        if resend(pending, now):
+            lost_at.append(now)
+
+    assert 460 <= lost_at[0] <= 465
+    assert 580 <= lost_at[1] <= 590
+
+
+def test_what_workers_have_just_taken_is_not_lost() -> None:
+    """The queue empties at once after minutes without workers: what they hold has its minute from there on."""
+    pending = filled(*range(20))
+    for now in range(20, 300, 2):
+        pending.lose_silent(now, 20)
+
+    again: list[int] = []
+    for now in range(300, 352, 2):
+        pending.lose_silent(now, 0)
+        again += resend(pending, now)
+
+    assert again == []
+    pending.lose_silent(366, 0)
+    assert resend(pending, 366) == list(range(20))
+
+
+def test_a_broker_that_could_not_be_heard_is_no_silence() -> None:
+    pending = filled(0)
+    pending.lose_silent(5, 0)
+
+    pending.lose_tail(5, 500)
+
+    pending.lose_silent(505, 0)
+    assert resend(pending, 505) == []
+    pending.settle(UUID(int=0), 510)
+    assert pending.lag_seconds == 10
 
 
 @pytest.mark.parametrize("every_seconds", [1, 20, 60, 600])
@@ -147,15 +203,26 @@ def test_only_silence_makes_it_wait_longer_for_the_next_time() -> None:
     assert resend(pending, 68) == [0]
 
 
-def test_patience_grows_with_the_lag_that_others_had() -> None:
+def test_patience_grows_with_the_lag_that_others_had_where_the_queue_cannot_be_seen() -> None:
     pending = filled(0, 0)
     pending.settle(UUID(int=0), 300)
 
     assert pending.lag_seconds == 300
-    pending.lose_silent(899, 0)
+    pending.lose_silent(899, None)
     assert resend(pending, 899) == []
-    pending.lose_silent(905, 0)
+    pending.lose_silent(905, None)
     assert resend(pending, 905) == [1]
+
+
+def test_an_old_lag_is_forgotten_with_healthy_receipts() -> None:
+    pending = filled(0)
+    pending.settle(UUID(int=0), 300)
+
+    for number in range(1, 31):
+        pending.add(message(number), 300 + number)
+        pending.settle(UUID(int=number), 300.5 + number)
+
+    assert pending.patience(1, pending.lag_seconds) == 60
 
 
 def test_a_resent_message_says_nothing_about_the_lag() -> None:
@@ -182,10 +249,9 @@ def test_what_is_done_ends_at_the_oldest_that_waits() -> None:
 @given(st.integers(1, 1000), st.floats(0, 10_000))
 def test_patience_never_shrinks_and_has_a_bound(tries: int, lag: float) -> None:
     pending = Pending(ResendPolicy())
-    pending.lag_seconds = lag
 
-    assert 60 <= pending.patience(tries) <= max(600, 3 * lag)
-    assert pending.patience(tries) <= pending.patience(tries + 1)
+    assert 60 <= pending.patience(tries, lag) <= max(600, 3 * lag)
+    assert pending.patience(tries, lag) <= pending.patience(tries + 1, lag)
 
 
 def test_a_breaker_opens_at_the_first_failure_and_closes_at_the_first_success() -> None:

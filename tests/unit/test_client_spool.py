@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from afterturn.buffer import Row
 from afterturn.segments import START, Record, read_segment, segment_cipher
-from afterturn.spool import Spool
+from afterturn.spool import SPARES, USED_SPARES, Spool
 from afterturn.spooled import SpooledBuffer
+from services import wait_until
 
 KEY = bytes(range(32))
 SEGMENT = 64 * 1024
@@ -60,6 +61,29 @@ def test_what_is_not_settled_stays_when_it_closes(spool: Spool, tmp_path: Path) 
         records += [one.seq for one in read_segment(path.read_bytes(), cipher) if isinstance(one, Record)]
     # Which of two segments was made first says nothing of their order: a spare one waits until it is its turn.
     assert set(range(121, 200)) <= set(records) <= set(range(1, 200))
+
+
+def test_segments_that_nobody_needs_are_used_again_and_hold_nothing_old(spool: Spool, tmp_path: Path) -> None:
+    plain = b"x" * 1000
+    for seq in range(1000):
+        assert spool.append(seq, plain)
+        spool.settle(seq, seq)
+        if seq % 50 == 49:
+            wait_until(lambda: len(spool._spares) >= SPARES)  # pyright: ignore[reportPrivateUsage]
+
+    numbers = {path: int(path.stem[-8:]) for path in tmp_path.glob("*.seg")}
+    records = {
+        number: list(
+            read_segment(path.read_bytes(), segment_cipher(KEY, spool._producer, number))  # pyright: ignore[reportPrivateUsage]
+        )
+        for path, number in numbers.items()
+    }
+    # Each file holds what was written since it got its name: a run up to the newest event, and no damage.
+    found = [one for number in sorted(records) for one in records[number]]
+    assert found
+    assert all(isinstance(one, Record) and one.seq >= 900 for one in found)
+    assert len(numbers) <= 2 + USED_SPARES
+    assert max(numbers.values()) > 10
 
 
 def test_an_event_larger_than_a_segment_is_refused(spool: Spool) -> None:

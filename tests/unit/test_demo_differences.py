@@ -37,10 +37,9 @@ def test_another_order_is_put_down_to_the_part_that_moved_most() -> None:
     assert [_one(ours, other).cause for other in (by_words, by_vectors, by_nothing)] == ["keywords", "vectors", "ties"]
 
 
-def test_an_item_of_one_side_alone_passed_a_gate_or_was_listed_there_alone() -> None:
+def test_an_item_of_one_side_alone_was_listed_there_alone() -> None:
     ours = [_item("a", own=0.3)]
 
-    assert _one(ours, [*ours, _item("b", own=0.1)]).cause == "gate"
     assert _one(ours, [*ours, _item("b", vector=0.1)]).cause == "found"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.question import asks_past, coverage, excerpt, heading_language, named_time
+from memory.question import asks_past, coverage, excerpt, heading_language, named_time, weight
 from memory.terms import query_terms
 from recall_builders import NOON
 
@@ -73,6 +73,25 @@ def test_coverage_of_a_text_that_holds_the_question_is_whole() -> None:
     assert coverage(query_terms("耳机的保修期"), "这款耳机的保修期是一年") == 1.0
     assert coverage(query_terms("warranty of the headset"), "the headset's warranty lasts a year") == 1.0
     assert coverage([], "anything") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("query", "weighs"),
+    [
+        ("花生", 4),
+        ("我的花生呢？", 4 + 0.5 + 0.5),
+        ("这是什么？", 0),
+        ("who are you?", 0),
+        ("peanut allergy", 4),
+        ("BT-500", 8),
+    ],
+)
+def test_what_only_joins_or_asks_weighs_nothing(query: str, weighs: float) -> None:
+    assert weight(query_terms(query)) == weighs
+
+
+def test_a_question_of_function_words_is_covered_by_nothing() -> None:
+    assert coverage(query_terms("这是什么？"), "这是什么？") == 0.0
 
 
 @given(st.text("ab 。.\n字", max_size=300), st.integers(10, 80))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.likeness import Heard, likeness, shape
-from memory.ranking import Candidate, RankPolicy, closeness, diversify, rank, recency
+from memory.ranking import Candidate, RankPolicy, answering, closeness, diversify, rank, recency
 from recall_builders import NOON, a_candidate
 
 part = st.none() | st.floats(-1, 60, allow_nan=False)
@@ -103,14 +104,31 @@ def test_the_best_of_an_irrelevant_pool_is_no_answer() -> None:
 def test_what_is_no_answer_by_itself_counts_beside_a_sure_one() -> None:
     sure = a_candidate("sure", cosine=0.5, own_bm25=None, context_bm25=None)
     weak = a_candidate("weak", cosine=0.3, own_bm25=None, context_bm25=None)
-    noise = a_candidate("noise", cosine=0.1, own_bm25=0.2, context_bm25=None)
+    heard = a_candidate("heard", cosine=0.1, own_bm25=None, context_bm25=0.2)
+    noise = a_candidate("noise", cosine=0.1, own_bm25=None, context_bm25=None)
 
-    assert rank([weak, noise], now=NOON) == []
-    assert [r.candidate.text for r in rank([noise, weak, sure], now=NOON)] == ["sure", "weak"]
+    assert rank([weak, heard, noise], now=NOON) == []
+    assert {r.candidate.text for r in rank([noise, heard, weak, sure], now=NOON)} == {"sure", "heard", "weak"}
 
 
-def test_a_rare_word_answers_even_in_a_small_collection() -> None:
-    # In a handful of rows every BM25 is small: there the share of the question's terms decides.
+@given(candidates, st.floats(0.01, 100))
+def test_what_an_index_thinks_of_words_decides_no_answer(pool: list[Candidate], rarity: float) -> None:
+    # One index counts a word's rarity over a user's rows, another over the organisation's.
+    def scaled(part: float | None) -> float | None:
+        return None if part is None else part * rarity
+
+    others = [replace(one, own_bm25=scaled(one.own_bm25), context_bm25=scaled(one.context_bm25)) for one in pool]
+
+    assert [one.id for one in answering(pool, RankPolicy())] == [one.id for one in answering(others, RankPolicy())]
+
+
+def test_of_a_long_question_a_smaller_share_is_sure() -> None:
+    policy = RankPolicy(sure_coverage=0.6, sure_evidence=1.4)
+
+    assert [policy.asked(weight).sure_coverage for weight in (0, 2, 16, 49)] == pytest.approx([0.6, 0.6, 0.35, 0.2])
+
+
+def test_words_alone_answer() -> None:
     only = a_candidate("blue heron", cosine=0.1, own_bm25=0.4, context_bm25=0.4, coverage=0.6)
 
     assert [r.candidate for r in rank([only], now=NOON)] == [only]

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from memory.edges import fact_edges
 from memory.recalled import confirm_question, fact_item, fact_text, state_items
 from memory.records import FactRecord, MomentRecord, PendingRecord
 from memory.selection import TAIL_CHARS, guarded
@@ -49,6 +50,16 @@ def a_fact(key: str, value: str, **given: Any) -> FactRecord:
             a_fact("likes", "tea", polarity="-"),
             "dislikes: tea (said 2026-03-01)",
             "不喜欢：tea（2026-03-01 说）",
+        ),
+        (
+            a_fact("avoid", "dairy", polarity="-"),
+            "avoids: dairy (said 2026-03-01)",
+            "忌口：dairy（2026-03-01 说）",
+        ),
+        (
+            a_fact("allergy", "milk", polarity="-"),
+            "allergy: not milk (said 2026-03-01)",
+            "过敏：不是milk（2026-03-01 说）",
         ),
         (
             a_fact("budget", "500", object="headset"),
@@ -131,3 +142,11 @@ def test_a_long_tail_ends_with_its_newest_turns() -> None:
     assert [record.id for record, _ in shown] == [record.id for record in tail[-len(shown) :]]
     assert len(shown) < 20
     assert sum(len(text) for _, text in shown) <= TAIL_CHARS + 600
+
+
+def test_an_edge_to_what_is_avoided_is_no_negation() -> None:
+    avoided, borne = (a_fact(key, "milk", polarity="-") for key in ("avoid", "allergy"))
+
+    edges, _ = fact_edges([avoided, borne], {})
+
+    assert {edge.predicate: edge.is_negative for edge in edges} == {"avoid": False, "allergy": True}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.terms import MAX_QUERY_TERMS, MAX_TERM_CHARS, exact_terms, query_terms, term_set, terms
+from memory.terms import MAX_QUERY_TERMS, MAX_TERM_CHARS, exact_terms, held_terms, query_terms, term_set, terms
 
 TEXTS = st.text(
     alphabet=st.one_of(st.characters(codec="utf-8"), st.sampled_from("耳机退货abcXYZ 019-_./:@+'’,，。éß")), max_size=60
@@ -126,3 +126,23 @@ def test_threads_stem_alike() -> None:
 @given(TEXTS)
 def test_the_quick_set_holds_the_same_terms(text: str) -> None:
     assert term_set(text) == set(terms(text))
+
+
+@given(TEXTS, TEXTS)
+def test_of_the_terms_asked_for_those_are_found_that_the_text_has(text: str, other: str) -> None:
+    wanted = {*terms(text)[::2], *terms(other), *query_terms(f"{text[1:]} {other}")}
+
+    assert held_terms(text, wanted) == term_set(text) & wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She's dying to see the skies; the BT-500 is tied to José's café order 019-77",
+        "买了BT-500降噪耳机，左耳有杂音，ＡＢＣ 1,299元",
+        "don't worry about e-mail me@example.com, generals generously agreed",
+    ],
+)
+def test_every_term_of_a_text_is_found_in_it(text: str) -> None:
+    assert held_terms(text, terms(text)) == set(terms(text))
+    assert held_terms(text, ["花生", "peanut"]) == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
@@ -373,3 +373,10 @@ def test_what_is_drunk_is_one_thing_with_or_without_its_verb() -> None:
 
     assert drunk.canonical == gone.canonical == "咖啡"
     assert drunk.value == "喝咖啡"
+
+
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_what_is_avoided_is_one_thing_whichever_sign_a_model_gives_it(sign: Literal["+", "-"]) -> None:
+    said = "I avoid dairy."
+
+    assert kept(fact("avoid", "dairy", said, polarity=sign), [turn(said)]).op == "-"

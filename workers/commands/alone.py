@@ -24,12 +24,13 @@ def digest_alone(window_id: str, epoch: int) -> None:
     Says on stdout when it begins with the window and when it has ended in order: an error or a signal to stop is in
     order, and no crash of the window.
     """
-    from stores import suspects  # noqa: PLC0415 - SQL and stores: seconds that other commands need not pay
+    from stores import pools, suspects  # noqa: PLC0415 - SQL and stores: seconds that other commands need not pay
     from stores.kit import close_process_kit, process_kit  # noqa: PLC0415
     from tasks.alone import BEGUN, ENDED  # noqa: PLC0415
     from tasks.digest import work  # noqa: PLC0415
 
     logs.configure(load_settings().workers.log_level)
+    pools.act_as("llm")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
     kit = process_kit()

@@ -18,7 +18,6 @@ _CAUSES = {
     "none": ("相同", "same"),
     "keywords": ("词的稀有度按整个组织计算", "rarity of words counted over the whole organisation"),
     "vectors": ("向量的压缩方式不同", "vectors are compressed another way"),
-    "gate": ("词在整个组织里更稀有，更多条目过线", "words are rarer over the whole organisation: more items pass"),
     "found": ("只有一方的索引列出", "listed by one of the indexes alone"),
     "scaled": ("候选集合不同，得分按各自的最高分换算", "scores are scaled by the candidates at hand"),
     "ties": ("得分几乎相等", "scores all but equal"),
@@ -76,10 +75,8 @@ def _name(item: PackItem, labels: Mapping[str, str]) -> tuple[str, ...]:
 def _cause(here: Mapping[tuple[str, ...], PackItem], there: Mapping[tuple[str, ...], PackItem]) -> str:
     if list(here) == list(there):
         return "none"
-    alone = [here.get(name) or there[name] for name in here.keys() ^ there.keys()]
-    if alone:
-        by_words = sum(any(item.score_parts.get(part) for part in ("own", "context")) for item in alone)
-        return "gate" if by_words * 2 >= len(alone) else "found"
+    if here.keys() != there.keys():
+        return "found"
     largest = {"keywords": 0.0, "vectors": 0.0, "scaled": 0.0}
     for name in here.keys() & there.keys():
         for part in here[name].score_parts.keys() | there[name].score_parts.keys():

@@ -35,6 +35,7 @@ from afterturn.times import microseconds, offset_minutes
 
 VERSION = 1
 STAMPS = frozenset({"published_at", "producer", "seq"})
+_NO_TEXT = frozenset({type(None), bool, int, datetime, UUID})
 """What the Publisher adds to an event on its way; no part of its content."""
 
 
@@ -306,6 +307,9 @@ def parse_event(value: object) -> Event:
 def _refuse_surrogates(fields: Mapping[str, object]) -> None:
     """Judged here for every field at once, the unknown ones too: they are hashed, and parked, as UTF-8."""
     for name, value in fields.items():
+        # Nearly every field, at a fifth of the price.
+        if name.isascii() and (type(value) in _NO_TEXT or (isinstance(value, str) and value.isascii())):
+            continue
         if not (holds_lone_surrogate(value) or holds_lone_surrogate(name)):
             continue
         if name not in _FIELD_NAMES:
@@ -328,7 +332,8 @@ def canonical_bytes(event: Event) -> bytes:
 
 
 def _fields(event: Event, *, exclude: frozenset[str]) -> dict[str, Any]:
-    fields = event.model_dump(exclude=set(exclude), exclude_none=True, exclude_defaults=True)
+    fields = event.model_dump(exclude={*exclude}, exclude_none=True, exclude_defaults=True)
+    fields["event_id"] = str(event.event_id)  # The encoder asks Python for each id, which costs more than the text.
     fields["v"] = event.v
     fields["kind"] = event.kind
     if isinstance(event, StateEvent):
@@ -349,4 +354,7 @@ def _text(value: object) -> str:
 
 
 # json.dumps makes an encoder for every call with options of its own: 65 us an event, more than all else of the hash.
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_text)
+# An event that was parsed holds no circle.
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False, default=_text
+)

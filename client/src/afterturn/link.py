@@ -10,7 +10,7 @@ import email.parser
 import encodings.idna
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -29,7 +29,10 @@ from afterturn.sender import FULL_ANSWER
 LOADED_EARLY = (email.parser, encodings.idna)
 """Loaded by the first connection otherwise: outside the import lock, where a fork does not wait."""
 SOCKET_SECONDS = 0.5
+IDLE_SECONDS = 1.0
 CLOCK_SECONDS = 60.0
+
+Command = tuple[str | int, ...]
 
 _KEY = f"{KEY_PREFIX}{QUEUE}"
 
@@ -46,7 +49,8 @@ class Heard:
 class Link:
     """One connection, of one thread. Every failure comes out as it is: the sender closes the link and waits.
 
-    redis-py renews a connection that was closed meanwhile without a word; `on_connect` is told of every one.
+    Commands go over the connection itself: what redis-py's client does around each costs twice as much as the command.
+    Its pool renews a connection that was closed while it was idle, without a word; `on_connect` is told of every one.
     """
 
     def __init__(self, url: str, on_connect: Callable[[], None] = lambda: None) -> None:
@@ -63,12 +67,21 @@ class Link:
             max_connections=1,
             redis_connect_func=connected,
         )
+        self._connection: redis.Connection | None = None
+        self._used_at = 0.0
         self._clock_offset_ms: int | None = None
         self._clock_read_at = 0.0
 
     def push(self, message: Message) -> None:
         """Puts the message in the queue. Raises: whatever the broker or the network did."""
-        self._client.lpush(_KEY, wrap(message.blob, str(message.message_id), uuid7_text(), int(time.time())))
+        (refusal,) = self._ask(_pushing(message))
+        if isinstance(refusal, Exception):
+            raise refusal
+
+    def push_and_hear(self, message: Message, receipts_key: str) -> tuple[Exception | None, Heard]:
+        """`push` and `hear` in one round trip. A refusal is answered, not raised: receipts have come all the same."""
+        refusal, *answers = self._ask(_pushing(message), *_hearing(receipts_key))
+        return refusal if isinstance(refusal, Exception) else None, _heard(answers)
 
     def epoch(self) -> str | None:
         """The broker's epoch, given to it now if it has none. As in `Heard`."""
@@ -77,24 +90,28 @@ class Link:
 
     def hear(self, receipts_key: str) -> Heard:
         """Takes the receipts that have come, and looks at the broker, in one round trip."""
-        receipts, epoch, length = self._ask(("LPOP", receipts_key, FULL_ANSWER), ("GET", EPOCH_KEY), ("LLEN", _KEY))
-        return Heard(
-            None if isinstance(receipts, Exception) else cast("list[bytes]", receipts or []),
-            _text(epoch),
-            length if isinstance(length, int) else None,
-        )
+        return _heard(self._ask(*_hearing(receipts_key)))
 
-    def _ask(self, *commands: tuple[str | int, ...]) -> list[object]:
+    def _ask(self, *commands: Command) -> list[object]:
         """The answers to commands sent as one, refusals among them. Raises: when the broker cannot be asked."""
-        line = self._client.pipeline(transaction=False)  # pyright: ignore[reportUnknownMemberType] - an untyped argument
-        for command in commands:
-            line.execute_command(*command)  # pyright: ignore[reportUnknownMemberType] - untyped keyword arguments
-        answers = cast("list[object]", line.execute(raise_on_error=False))
+        connection = self._connected()
+        connection.send_packed_command(connection.pack_commands(commands))  # pyright: ignore[reportUnknownMemberType] - untyped
+        answers = [_answer(connection) for _ in commands]
+        self._used_at = time.monotonic()
         for answer in answers:
             # NOPERM and the like say something about this key; anything else is the broker's trouble.
             if isinstance(answer, Exception) and not _is_refusal(answer):
                 raise answer
         return answers
+
+    def _connected(self) -> redis.Connection:
+        pool = self._client.connection_pool
+        if self._connection is not None and time.monotonic() - self._used_at > IDLE_SECONDS:
+            pool.release(self._connection)
+            self._connection = None
+        if self._connection is None:
+            self._connection = pool.get_connection()  # pyright: ignore[reportUnknownMemberType] - untyped arguments
+        return self._connection
 
     def clock_offset_ms(self) -> int | None:
         """How far this machine's clock is ahead of the broker's, read once a minute; None where that is not allowed."""
@@ -102,12 +119,12 @@ class Link:
         if self._clock_read_at and now - self._clock_read_at < CLOCK_SECONDS:
             return self._clock_offset_ms
         before = time.time_ns()
-        try:
-            seconds, micros = self._client.time()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportGeneralTypeIssues] - typed for both clients at once
-        except redis.ResponseError:  # NOPERM: an ACL without +time costs the correction, not the events.
+        (told,) = self._ask(("TIME",))
+        if isinstance(told, Exception):  # NOPERM: an ACL without +time costs the correction, not the events.
             self._clock_offset_ms = None
         else:
-            broker_ns = (int(seconds) * 1_000_000 + int(micros)) * 1000  # pyright: ignore[reportUnknownArgumentType]
+            seconds, micros = cast("list[bytes]", told)
+            broker_ns = (int(seconds) * 1_000_000 + int(micros)) * 1000
             self._clock_offset_ms = round(((before + time.time_ns()) // 2 - broker_ns) / 1_000_000)
         self._clock_read_at = now
         return self._clock_offset_ms
@@ -115,6 +132,30 @@ class Link:
     def close(self) -> None:
         """Lets the connection go. Repeat: harmless."""
         self._client.close()
+
+
+def _pushing(message: Message) -> Command:
+    return "LPUSH", _KEY, wrap(message.blob, str(message.message_id), uuid7_text(), int(time.time()))
+
+
+def _hearing(receipts_key: str) -> tuple[Command, ...]:
+    return ("LPOP", receipts_key, FULL_ANSWER), ("GET", EPOCH_KEY), ("LLEN", _KEY)
+
+
+def _heard(answers: Sequence[object]) -> Heard:
+    receipts, epoch, length = answers
+    return Heard(
+        None if isinstance(receipts, Exception) else cast("list[bytes]", receipts or []),
+        _text(epoch),
+        length if isinstance(length, int) else None,
+    )
+
+
+def _answer(connection: redis.Connection) -> object:
+    try:
+        return cast("object", connection.read_response())  # pyright: ignore[reportUnknownMemberType] - untyped
+    except redis.ResponseError as exc:
+        return exc
 
 
 def _is_refusal(answer: Exception) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from afterturn.batches import encode_rows
+from afterturn.batches import RowEncoder
 from afterturn.buffer import ROW_FIELDS, Row
 from afterturn.credentials import Credential, seal_key
 from afterturn.ids import uuid7
@@ -17,6 +17,8 @@ from afterturn.sealing import Sealer
 
 _MASKED_FIELDS = frozenset({"name", "tool", "what", "reason", "patch", "correction"})
 """Fields beside the content in which people, models and tools write freely. Ids stay as they are."""
+_NOTHING = "extras"
+"""A field that no event has: a row that goes as it is has a last cell, None."""
 
 
 class Source(Protocol):
@@ -59,15 +61,16 @@ class Packer:
 
     def __init__(self, credential: Credential, producer: UUID) -> None:
         self._sealer = Sealer(credential.key_id, seal_key(credential.secret), producer)
+        self._encoder = RowEncoder()
         self._producer = producer
         self.masked = 0
 
     def pack(self, parcel: Parcel, clock_offset_ms: int | None) -> Message:
         """The message of these events. Raises: ValueError when one of them cannot be encoded."""
         rows = parcel.rows
-        extra_names = list(dict.fromkeys(name for row in rows if row[-1] for name in row[-1]))
-        payload = encode_rows(
-            (*ROW_FIELDS, *extra_names),
+        extra_names = list(dict.fromkeys(name for row in rows if row[10] for name in row[10]))
+        payload = self._encoder.encode(
+            (*ROW_FIELDS, _NOTHING, *extra_names),
             [self._cells(row, extra_names) for row in rows],
             same={"v": 1, "producer": str(parcel.producer or self._producer)},
             sent_us=time.time_ns() // 1000,
@@ -84,15 +87,16 @@ class Packer:
             parcel.producer is not None,
         )
 
-    def _cells(self, row: Row, extra_names: Sequence[str]) -> list[object]:
-        cells: list[object] = list(row[:-1])
-        if content := row[-2]:
-            cells[-1], found = mask(content)
-            self.masked += len(found)
-        if extra_names:
-            extras = row[-1] or {}
-            cells += (self._extra(name, extras.get(name)) for name in extra_names)
-        return cells
+    def _cells(self, row: Row, extra_names: Sequence[str]) -> Sequence[object]:
+        content = row[9]
+        if content:
+            content, found = mask(content)
+            if found:
+                self.masked += len(found)
+            elif not extra_names:  # As it is: its last cell is one too many, and says nothing.
+                return row
+        extras = row[10] or {}
+        return [*row[:9], content, None, *(self._extra(name, extras.get(name)) for name in extra_names)]
 
     def _extra(self, name: str, value: Json) -> Json:
         if value is None or name not in _MASKED_FIELDS:

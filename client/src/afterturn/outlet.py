@@ -14,7 +14,7 @@ from afterturn import lifetime, local
 from afterturn.arguments import EventOptions, add_options, require, true_or_false, uuid_fault
 from afterturn.buffer import Buffer
 from afterturn.credentials import find_credential
-from afterturn.errors import BadEvent, BadSetting
+from afterturn.errors import BadSetting
 from afterturn.ids import uuid7, uuid7_text
 from afterturn.limits import id_fault, time_fault
 from afterturn.sender import Sender, import_lock
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("redis://", "rediss://", "redis+socket://")
 _ROW_BYTES = 1024
+_GOOD_IDS = 4096
 _CLOSE_SECONDS = 5.0
 _RECEIPT_SECONDS = 1.0
 _SPOOL_BYTES = 256 * 1024 * 1024
@@ -71,6 +72,7 @@ class Outlet:
         self._spooling: Spooling | None = None
         self._sender: Sender | None = None
         self._has_told_closed = False
+        self._good_ids: set[object] = set()
         self._producer = uuid7()
         with import_lock:
             self._buffer = self._new_buffer()
@@ -167,12 +169,11 @@ class Outlet:
         role: str | None = None,
         content: str | None = None,
     ) -> str:
-        reason = id_fault(user)
-        if reason is not None:
-            raise BadEvent("user", reason)
-        reason = id_fault(session)
-        if reason is not None:
-            raise BadEvent("session", reason)
+        try:
+            if user not in self._good_ids or session not in self._good_ids:
+                self._judge(user, session)
+        except TypeError:  # What has no hash is no string.
+            self._judge(user, session)
         now_ns = time.time_ns()
         now_us = at_us = now_ns // 1000
         at_offset = event_id = None
@@ -180,16 +181,12 @@ class Outlet:
             own["agent_id"] = self._agent
         if options:
             add_options(own, options)
-            at = options.get("at")
-            if at is not None:
-                require("at", at, time_fault)
-                at_us, at_offset = microseconds(at), offset_minutes(at) or None
+            at_us, at_offset = _given_time(options) or (now_us, None)
             event_id = _given_id(options)
-            if "no_store" in options:
-                true_or_false("no_store", options["no_store"])
-                if options["no_store"]:
-                    own, content = _without_content(own), None if content is None else ""
-        _add_trace(own)
+            if _says_nothing(options):
+                own, content = _without_content(own), None if content is None else ""
+        if "opentelemetry.trace" in sys.modules:
+            _add_trace(own)
         size = _ROW_BYTES + getsizeof(content) + (_size_of(own) if own else 0)
         if self._sender is None:
             self._start()
@@ -201,6 +198,14 @@ class Outlet:
             if not buffer.add(row, size):
                 self._tell_if_closed()
         return event_id
+
+    def _judge(self, user: object, session: object) -> None:
+        """Raises BadEvent unless both are ids. Good ones are known from now on: most calls say the same again."""
+        require("user", user, id_fault)
+        require("session", session, id_fault)
+        if len(self._good_ids) >= _GOOD_IDS:
+            self._good_ids.clear()
+        self._good_ids.update((user, session))
 
     def _tell_if_closed(self) -> None:
         if self._buffer.closed and not self._has_told_closed:
@@ -277,6 +282,21 @@ def _given_id(options: EventOptions) -> str | None:
         return None
     require("event_id", event_id, uuid_fault)
     return str(UUID(str(event_id)))
+
+
+def _given_time(options: EventOptions) -> tuple[int, int | None] | None:
+    at = options.get("at")
+    if at is None:
+        return None
+    require("at", at, time_fault)
+    return microseconds(at), offset_minutes(at) or None
+
+
+def _says_nothing(options: EventOptions) -> bool:
+    if "no_store" not in options:
+        return False
+    true_or_false("no_store", options["no_store"])
+    return options["no_store"]
 
 
 def _add_trace(own: dict[str, Json]) -> None:

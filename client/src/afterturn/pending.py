@@ -1,8 +1,8 @@
 """Batches that the broker has and no receipt covers yet, and when one of them counts as lost.
 
 Re-sent on evidence alone: the broker came back without its memory (all of them), it came back with it (what it may not
-have written to disk any more), or a batch has been silent for much longer than others were. Pure: `now` is monotonic
-seconds, an argument.
+have written to disk any more), or a batch has been silent for too long since it left the queue. Pure: `now` is
+monotonic seconds, an argument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class ResendPolicy:
 
     `tail_seconds`: what a broker that writes its log every second may have lost when it died. `queue_messages`: while
     more than these wait in the queue, silence means only that it is long. While fewer do, it means so until the message
-    and all before it must have left the queue: with nobody at work, nothing is sent twice.
+    and all before it must have left the queue: with nobody at work, nothing is sent twice. `lag_factor`: where
+    the queue cannot be seen, patience is so many times the lag that other messages had.
     """
 
     tail_seconds: float = 2.0
@@ -34,11 +35,14 @@ class ResendPolicy:
 
 @dataclass(slots=True, eq=False)
 class Sent:
-    """A message on its way. `place`: how many must have left the queue until this one has."""
+    """A message on its way. `place`: how many must have left the queue until this one has.
+
+    `silent_since`: when it was last known that nobody could have answered: it still waited, or the broker was away.
+    """
 
     message: Message
-    first_at: float
     last_at: float
+    silent_since: float
     place: int
     tries: int = 1
     silences: int = 0
@@ -78,7 +82,7 @@ class Pending:
         if sent is None:
             return None
         if sent.tries == 1:  # After a re-send nobody knows which of the two was answered.
-            self.lag_seconds = max(now - sent.first_at, 0.9 * self.lag_seconds)
+            self.lag_seconds = max(now - sent.silent_since, 0.9 * self.lag_seconds)
         return sent.message
 
     def done_until(self, handed: int) -> int:
@@ -100,6 +104,8 @@ class Pending:
         """The broker is back and remembers, but for what it was given shortly before it was last heard."""
         since = heard_at - self._policy.tail_seconds
         self._lose([sent for sent in self._sent.values() if since <= sent.last_at < connected_at])
+        for sent in self._sent.values():
+            sent.silent_since = max(sent.silent_since, connected_at)
 
     def lose_silent(self, now: float, queue_length: int | None) -> None:
         """Looks for messages that have been silent for too long, unless the queue explains it (None: unknown)."""
@@ -107,14 +113,18 @@ class Pending:
         if now - self._checked_at < _CHECK_SECONDS or not self._sent:
             return
         self._checked_at = now
-        if queue_length is not None and queue_length > self._policy.queue_messages:
-            return
+        if queue_length:
+            for sent in self._sent.values():
+                if sent.place > self._left:
+                    sent.silent_since = now
+            if queue_length > self._policy.queue_messages:
+                return
+        # A lag from worse times says nothing of a message that has left the queue: those had waited in it.
+        lag_seconds = self.lag_seconds if queue_length is None else 0.0
         silent = [
             sent
             for sent in self._sent.values()
-            if not sent.is_lost
-            and now - sent.last_at >= self.patience(1 + sent.silences)
-            and (not queue_length or sent.place <= self._left)
+            if not sent.is_lost and now - sent.silent_since >= self.patience(1 + sent.silences, lag_seconds)
         ]
         for sent in silent:
             sent.silences += 1
@@ -130,10 +140,10 @@ class Pending:
         self._waiting += 1
         return self._left + self._waiting
 
-    def patience(self, tries: int) -> float:
+    def patience(self, tries: int, lag_seconds: float = 0.0) -> float:
         """Seconds without a receipt after which a message counts as lost that has been sent into silence so often."""
         policy = self._policy
-        first = max(policy.silence_seconds, policy.lag_factor * self.lag_seconds)
+        first = max(policy.silence_seconds, policy.lag_factor * lag_seconds)
         return max(first, min(first * 2.0 ** min(tries - 1, 30), policy.longest_seconds))
 
     def next_lost(self) -> Message | None:
@@ -149,7 +159,7 @@ class Pending:
         """The message of `next_lost` has been handed over again."""
         sent = self._lost.popleft()
         sent.is_lost = False
-        sent.last_at = now
+        sent.last_at = sent.silent_since = now
         sent.place = self._next_place()
         sent.tries += 1
 

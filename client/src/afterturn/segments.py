@@ -28,8 +28,11 @@ START = 64
 PIECE_BYTES = 2000
 
 _HEAD = struct.Struct("<4sHHHHQ")
+_pack_head = _HEAD.pack
 _MARK = b"\xa7spl"
 _TAG_BYTES = 16
+_HEAD_AND_TAG = _HEAD.size + _TAG_BYTES
+_ALIGNED_HEAD_AND_TAG = _HEAD_AND_TAG + 7
 _MAX_SEALED = PIECE_BYTES + _TAG_BYTES
 
 
@@ -55,18 +58,24 @@ def segment_cipher(seal_key: bytes, producer: UUID, number: int) -> AESGCM:
 
 def record_bytes(size: int) -> int:
     """What a record of `size` plain bytes takes, at least one piece, up to the next boundary."""
+    if size <= PIECE_BYTES:
+        return (size + _ALIGNED_HEAD_AND_TAG) & ~7
     whole, rest = divmod(size, PIECE_BYTES)
-    taken = whole * _FULL_PIECE
-    return taken + _aligned(_HEAD.size + rest + _TAG_BYTES) if rest or not whole else taken
+    return whole * _FULL_PIECE + (record_bytes(rest) if rest else 0)
 
 
 def write_record(segment: mmap | bytearray, cipher: AESGCM, offset: int, seq: int, plain: bytes) -> None:
     """Writes a record at a place that was never written, with `record_bytes(len(plain))` free from there on."""
-    count = -(-len(plain) // PIECE_BYTES) or 1
+    size = len(plain)
+    if size <= PIECE_BYTES:
+        head = _pack_head(_MARK, 0, 1, size + _TAG_BYTES, 0, seq)
+        segment[offset : offset + size + _HEAD_AND_TAG] = head + cipher.encrypt(offset.to_bytes(12, "big"), plain, head)
+        return
+    count = -(-size // PIECE_BYTES)
     for index in range(count):
-        piece = plain if count == 1 else plain[index * PIECE_BYTES : (index + 1) * PIECE_BYTES]
+        piece = plain[index * PIECE_BYTES : (index + 1) * PIECE_BYTES]
         sealed_length = len(piece) + _TAG_BYTES
-        head = _HEAD.pack(_MARK, index, count, sealed_length, 0, seq)
+        head = _pack_head(_MARK, index, count, sealed_length, 0, seq)
         end = offset + _HEAD.size + sealed_length
         segment[offset:end] = head + cipher.encrypt(offset.to_bytes(12, "big"), piece, head)
         offset = (end + 7) & ~7

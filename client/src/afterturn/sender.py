@@ -22,7 +22,7 @@ from afterturn.pending import Pending, ResendPolicy
 if TYPE_CHECKING:
     from afterturn.answers import Answers
     from afterturn.buffer import Buffer, Row
-    from afterturn.link import Link
+    from afterturn.link import Heard, Link
     from afterturn.outgoing import Message, Packer, Parcel
     from afterturn.receipts import OnReject
 
@@ -217,9 +217,26 @@ class Sender:
         if not self._outgoing:
             self._pack_next(link.clock_offset_ms())
         while self._outgoing:
-            link.push(self._outgoing[0])
-            self._handed(self._outgoing.popleft())
+            self._push_next(link)
         self._worked()
+
+    def _push_next(self, link: Link) -> None:
+        """Hands the oldest message over, and hears receipts on the way when it is about time for them."""
+        message = self._outgoing[0]
+        refusal = heard = None
+        if self._answers is not None and self._pending and self._hears_soon():
+            refusal, heard = link.push_and_hear(message, self._answers.list_name)
+        else:
+            link.push(message)
+        if refusal is None:
+            self._handed(self._outgoing.popleft())
+        if heard is not None:
+            self._take_in(link, heard)
+        if refusal is not None:
+            raise refusal
+
+    def _hears_soon(self) -> bool:
+        return self._hears and time.monotonic() >= self._hear_at - LINGER_SECONDS
 
     def _connected(self) -> Link:
         if self._link is not None:
@@ -257,9 +274,12 @@ class Sender:
         self._epoch = epoch
 
     def _hear(self, link: Link) -> None:
+        if self._answers is not None:
+            self._take_in(link, link.hear(self._answers.list_name))
+
+    def _take_in(self, link: Link, heard: Heard) -> None:
         if self._answers is None:
             return
-        heard = link.hear(self._answers.list_name)
         now = self._answered()
         if heard.receipts is None:
             log.warning("this key may not fetch receipts: the broker's word has to do")

@@ -2,8 +2,8 @@
 
 The agent's call copies into a mapped file and asks the system for nothing. A thread of the spool's own makes the files:
 allocated (a hole would kill the agent with SIGBUS on a full disk), written to once (a first touch costs the call 5 us),
-two ahead, and removes those whose events are all receipted. What the kernel has is safe from any death of the process,
-and not from a power cut: nothing is ever synced.
+two ahead. Those whose events are all receipted are wiped and used again, or removed. What the kernel has is safe from
+any death of the process, and not from a power cut: nothing is ever synced.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ from afterturn.segments import MAGIC, START, read_record, record_bytes, segment_
 SEGMENT_BYTES = 4 * 1024 * 1024
 MAX_BYTES = 256 * 1024 * 1024
 SPARES = 2
+USED_SPARES = 3
+MAPPED = 3
 RETRY_SECONDS = 1.0
 _PAGE = mmap.PAGESIZE
 _PAGES_AT_ONCE = 64
 _ZEROS_BYTES = 256 * 1024
+WIPED_SUFFIX = ".old"
 
 log = logging.getLogger("afterturn")
 
@@ -127,9 +130,10 @@ class Spool:
         # Reserved first: whatever interrupts the writing, no place is ever written twice under one key.
         segment.tail = offset + size
         write_record(segment.mapped, segment.cipher, offset, seq, plain)
-        if len(segment.offsets) != seq - segment.first_seq:  # Written before, and its call was interrupted.
-            del segment.offsets[seq - segment.first_seq :]
-        segment.offsets.append(offset)
+        offsets = segment.offsets
+        if len(offsets) != seq - segment.first_seq:  # Written before, and its call was interrupted.
+            del offsets[seq - segment.first_seq :]
+        offsets.append(offset)
         return True
 
     def read(self, first_seq: int, max_events: int, max_bytes: int) -> Iterator[bytes | None]:
@@ -220,10 +224,11 @@ class Spool:
         while not self._closing:
             self._wake.wait(RETRY_SECONDS if self.blocked else None)
             self._wake.clear()
-            for segment in [one for one in self._live if one.is_full]:
-                self._unmap(segment)
+            for place, segment in enumerate([one for one in self._live if one.is_full]):
                 if segment.is_done:
-                    self._remove(segment)
+                    self._reuse(segment)
+                elif place >= MAPPED:  # The oldest are done first. Each is 4 MB of the agent's memory.
+                    self._unmap(segment)
             while len(self._spares) < SPARES and not self._closing:
                 with self._files:
                     segment = self._make()
@@ -231,10 +236,23 @@ class Spool:
                         break
                     self._spares.append(segment)
 
-    def _remove(self, segment: Segment) -> None:
+    def _reuse(self, segment: Segment) -> None:
+        """Makes a spare of a segment that nobody needs, which costs a tenth of a new one, or removes it.
+
+        Between its two names it has one that no heir reads: half wiped it would look damaged.
+        """
         with self._files:
             self._live.remove(segment)
-            segment.path.unlink(missing_ok=True)
+            old = segment.path
+            if segment.mapped is not None and len(self._spares) < USED_SPARES and not self._closing:
+                number = next(self._numbers)
+                with contextlib.suppress(FileNotFoundError):  # Somebody has emptied the folder.
+                    old = old.rename(old.with_suffix(WIPED_SUFFIX))
+                    _wipe(segment.mapped, segment.tail)
+                    self._spares.append(self._segment(old.rename(self._path(number)), number, segment.mapped))
+                    return
+            self._unmap(segment)
+            old.unlink(missing_ok=True)
             self._file_bytes -= self._segment_bytes
 
     def _make(self) -> Segment | None:
@@ -246,7 +264,7 @@ class Spool:
                 self._block("bound")
                 return None
             number = next(self._numbers)
-            path = self._folder / f"{self._producer.hex}-{number:08d}.seg"
+            path = self._path(number)
             try:
                 mapped = _allocate(path, self._segment_bytes)
             except OSError as exc:
@@ -256,6 +274,12 @@ class Spool:
             self._file_bytes += self._segment_bytes
             self.blocked = None
             _populate(mapped)
+        return self._segment(path, number, mapped)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{self._producer.hex}-{number:08d}.seg"
+
+    def _segment(self, path: Path, number: int, mapped: mmap.mmap) -> Segment:
         return Segment(path, number, mapped, segment_cipher(self._seal_key, self._producer, number))
 
     def _block(self, reason: str) -> None:
@@ -288,6 +312,13 @@ def _write_zeros(fd: int, size: int) -> None:
     block = memoryview(bytes(_ZEROS_BYTES))
     while size > 0:
         size -= os.write(fd, block[:size])
+
+
+def _wipe(mapped: mmap.mmap, end: int) -> None:
+    for first in range(START, end, _ZEROS_BYTES):
+        last = min(first + _ZEROS_BYTES, end)
+        mapped[first:last] = bytes(last - first)
+        time.sleep(0)  # Lets the agent's threads in between.
 
 
 def _populate(mapped: mmap.mmap) -> None:

@@ -28,6 +28,7 @@ class SpooledBuffer(Buffer):
         self.source = spool
         self.unreadable = 0
         self._spool = spool
+        self._append = spool.append
         self._spilled_from: int | None = None
         self._writing = False
         self._interrupted: deque[tuple[Row, int]] = deque()
@@ -62,15 +63,27 @@ class SpooledBuffer(Buffer):
         seq = self.accepted
         if row[7] != seq:
             row = (*row[:7], seq, *row[8:])
-        plain = _plain(row)
-        if self.closed or plain is None or not self._spool.append(seq, plain):
+        try:
+            plain = to_json(row, inf_nan_mode="null")
+        except ValueError:  # The calls let no such event pass; if one does all the same, it alone is refused.
+            log.error("event could not be encoded and was refused: event_id=%s", row[1])
             self.refused += 1
             return False
-        self.accepted += 1
-        if self._spilled_from is None and self._has_room(size):
-            self._line_up(row, size)
-        elif self._spilled_from is None:
-            self._spilled_from = seq
+        if self.closed or not self._append(seq, plain):
+            self.refused += 1
+            return False
+        self.accepted = seq + 1
+        if self._spilled_from is None:
+            kept = self._bytes + size
+            if self._kept < self._max_events and kept <= self._max_bytes:
+                # As `_line_up`, like the base's.
+                self._rows.append((row, size))
+                self._kept += 1
+                self._bytes = kept
+                if len(self._rows) >= self._wake_at:
+                    self._ring()
+            else:
+                self._spilled_from = seq
         return True
 
     def _may_refill(self) -> bool:
@@ -95,11 +108,3 @@ class SpooledBuffer(Buffer):
         self.handed += 1
         self.released += 1
         self._spool.settle(seq, seq)
-
-
-def _plain(row: Row) -> bytes | None:
-    try:
-        return to_json(row, inf_nan_mode="null")
-    except ValueError:  # The calls let no such event pass; if one does all the same, it alone is refused.
-        log.error("event could not be encoded and was refused: event_id=%s", row[1])
-        return None

@@ -20,6 +20,7 @@ from pydantic_core import from_json
 from afterturn.flocks import lock_dead
 from afterturn.outgoing import Parcel
 from afterturn.segments import MAGIC, Damage, Record, read_segment, segment_cipher
+from afterturn.spool import WIPED_SUFFIX
 
 if TYPE_CHECKING:
     from afterturn.buffer import Row
@@ -104,6 +105,8 @@ class Estate:
     def let_go(self, *, remove: bool) -> None:
         """Frees the lock; `remove`: nothing is left to own."""
         if remove:
+            for path in self.lock_path.parent.glob(f"{self.lock_path.stem}-*{WIPED_SUFFIX}"):
+                path.unlink(missing_ok=True)
             self.lock_path.unlink(missing_ok=True)
         os.close(self.lock_fd)
 
