@@ -98,7 +98,7 @@ _ACCOUNT = (
     r"(?:\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}|(?<!order )(?<!order no )(?<!order number )(?<!ticket )(?<!invoice )"
     r"(?<!case )(?<!parcel )(?<!tracking )(?<!booking )(?<!reference )(?<!#)(?<![\d/:-])\d(?:[ -]?\d){6,}(?![\d/:])"
     r"|\b(?:acct|account|wallet|iban)(?: (?:no|number|nr)\.?)?:?(?: is| was|=)? ?[a-z]{0,4}\d{4,}"
-    r"|\[secret:[a-z_]+\]|0x[0-9a-f]{8,}|\b\d{2}-\d{2}-\d{2}\b|\bbc1\w{8,}|\bt[1-9a-hj-np-z]{33}\b|\bpaypal\b"
+    r"|\[secret:card\]|0x[0-9a-f]{8,}|\b\d{2}-\d{2}-\d{2}\b|\bbc1\w{8,}|\bt[1-9a-hj-np-z]{33}\b|\bpaypal\b"
     r"|\b(?:venmo|zelle|cash ?app|revolut|wise|monzo|usdt|btc|eth|swift|bic|clabe"
     r"|upi)\b[^.!?]{0,15}?(?:[@$]\w+|\w*\d\w*)"
     r"|\b(?:revtag|cashtag|handle)\b[^.!?]{0,4}?[@$]?\w{3,}"
@@ -108,7 +108,7 @@ _REACHED_AT = (
     r"(?:[^\s@]{1,64}@\S+\.\w+|\+?\d[\d ()/-]{7,}\d|\b(?:tag|device|key|token|id"
     r"|handset)\b[^.!?]{0,12}?\b[a-z]{2,4}-\d{3,}\b|\b(?:wx|tg|qq|telegram|whatsapp|signal):? ?\S+"
     r"|(?<!\w)@\w{4,}"
-    r"|\[secret:[a-z_]+\]|\b[a-z0-9-]+\.(?:example|com|net|org|io|cn)\b)"
+    r"|\b[a-z0-9-]+\.(?:example|com|net|org|io|cn)\b)"
 )
 _RANK = (
     r"(?:admin(?:istrator)?s?|root|super ?users?|sysadmins?|owners?|co-?owners?|directors?|auditors?|investigators?"

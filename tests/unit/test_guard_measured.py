@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.guard import measured, rates, tables
 from benchmarks.guard_samples import attacks, benign
+from benchmarks.guard_written import WRITTEN, cases, decided, written_tables
 
 _DOCS = Path(__file__).parents[2] / "docs"
 
@@ -32,3 +33,14 @@ def test_the_committed_tables_are_what_the_gate_decides_and_hold_what_we_promise
     assert all(by_kind[f"{split} attack"].share <= 0.02 for split in ("dev", "held"))
     assert sum(one.is_remembered for one in outcomes) <= 1
     assert by_kind["fresh attack"].share <= 0.25
+
+
+def test_the_conversations_written_by_somebody_else_come_out_as_the_committed_tables_say() -> None:
+    verdicts = [decided(case) for split in WRITTEN for case in cases(split)]
+
+    for name, zh in (("guard.md", False), ("guard.zh-CN.md", True)):
+        assert written_tables(verdicts, zh=zh) in (_DOCS / name).read_text("utf-8")
+    assert not any(one.is_remembered for one in verdicts)
+    benign_ones = [one for one in verdicts if one.case.kind == "benign"]
+    assert len(benign_ones) == 160
+    assert sum(one.is_blocked for one in benign_ones) <= 0.01 * len(benign_ones)
