@@ -24,6 +24,7 @@ from schemas.tables import (
     Evidence,
     LedgerEntry,
     Operation,
+    ProcedureOutcome,
     Review,
     Spending,
     Turn,
@@ -63,6 +64,7 @@ class Org:
         turn = home.turn(user, told, **place)
         staff = home.turn(user, f"Refund approved. {self.canary}", role="staff", actor_id="s", **place)
         waiting = home.turn(user, f"My order is late. {self.canary}", digested=False, **place)
+        home.turn(user, f"Is it lost? {self.canary}", digested=False, **place)
         fact = home.fact(user, "city", f"Lyon {self.canary}")
         episode = home.episode(user, f"Asked about Lyon. {self.canary}", turn_ids=[str(turn.event_id)])
         version = home.procedure("refund", f"A refund is asked. {self.canary}", [f"Ask. {self.canary}"])
@@ -86,7 +88,7 @@ class Org:
 
     def _more(self, turn: Turn, staff: Turn, user_ref: UUID) -> Iterator[Any]:
         tenant_id = self.house.key.tenant_id
-        self.ids |= {name: uuid7() for name in ("letter", "request", "undo", "draft", "window")}
+        self.ids |= {name: uuid7() for name in ("letter", "request", "undo", "draft", "window", "outcome")}
         for one in (turn, staff):
             yield LedgerEntry(
                 tenant_id=tenant_id,
@@ -120,10 +122,21 @@ class Org:
             tenant_id=tenant_id,
             kind="event",
             target=str(staff.event_id),
-            until=NOON + timedelta(days=1),
+            until=NOON + timedelta(days=3 if self.canary == CANARY else 1),
             actor="cli:x",
             reason=enclose(self.canary),
             decided_at=NOON,
+        )
+        yield ProcedureOutcome(
+            id=self.ids["outcome"],
+            tenant_id=tenant_id,
+            version_id=self.ids["procedure"],
+            user_ref=user_ref,
+            event_id=staff.event_id,
+            session_ref=self.session_ref,
+            succeeded=True,
+            source="tool",
+            at=NOON,
         )
         yield from self._work(turn, user_ref)
 

@@ -34,7 +34,7 @@ from memory.terms import query_terms
 from recall_builders import NOON
 from schemas.errors import BadBatch
 from schemas.indexing import IndexQuery
-from schemas.tables import Turn
+from schemas.tables import ProcedureOutcome, Turn
 from stores import keys, moments, reviews, sights, tenancy
 from stores.held import Held, held_back
 from stores.index import Index
@@ -231,7 +231,15 @@ TENANTS = ("tenant_id", "sight", "key", "tenant", "user")
 NO_READS = {
     *("aliases.rehome", "episodes.add", "episodes.touch", "facts.touch", "knowledge.add", "knowledge.withdraw"),
     *("ledger.count", "ledger.enter", "ledger.enter_window", "ledger.mark", "moments.add", "moments.pass_on"),
-    *("moments.share", "moments.touch", "procedures.named", "requests.open_request", "spans.hold", "spans.release"),
+    *(
+        "moments.share",
+        "moments.touch",
+        "procedures.named",
+        "procedures.recount",
+        "requests.open_request",
+        "spans.hold",
+        "spans.release",
+    ),
     *("spans.settle", "spend.charge", "tenancy.create_tenant", "tenancy.ensure_users", "tenancy.hash_of"),
     *("tenancy.user_hash", "tenant_policies.put", "turns.assign", "working.checkpoint", "working.end_ticket"),
     *("sights.form", "sights.values", "recall.foreign"),
@@ -288,29 +296,35 @@ def given(function: Callable[..., Any], who: Org, what: Org, session: Session) -
     }
     parameters = inspect.signature(function).parameters
     found = {name: own.get(name, some.get(name)) for name in parameters if name in own or name in some}
-    match f"{module}.{function.__name__}":
-        case "recall.turns":
-            found["ids"] = events
-        case "turns.before":
-            found["ids"] = [ids["waiting"]]
-        case "relations.tickets_of_turns":
-            found["event_ids"] = [str(one) for one in events]
-        case "facts.evidence_of_turn":
-            found["event_id"] = ids["quoted"]
-        case "held.staff_words":
-            found["sight"] = replace(own["sight"], ticket_id=None)
-        case "held.held_words":
-            found["held"] = held_back(session, replace(own["sight"], tenant_id=what.house.key.tenant_id))
-        case "tenant_policies.gate_of":
-            found["shipped"] = who.house.kit.policies.gate
-        case _:
-            pass
+    found |= particular(f"{module}.{function.__name__}", who, what, session, own["sight"])
     if "turns" in parameters:
         turn = session.get_one(Turn, (what.house.key.tenant_id, ids["staff"]))
-        found["turns"] = [turn] if function.__name__ == "episodes_of" else [(view(turn), ids["user"], what.session_ref)]
+        shapes = {"episodes_of": turn, "about_turns": view(turn)}
+        found["turns"] = [shapes.get(function.__name__, (view(turn), ids["user"], what.session_ref))]
     if "talks" in parameters:
         found["talks"] = sights.talks(session, [ids["user"]])
     return {"session": session, **found}
+
+
+def particular(name: str, who: Org, what: Org, session: Session, sight: Sight) -> dict[str, Any]:
+    """What one read takes otherwise than the rest."""
+    ids, tenant_id = what.ids, what.house.key.tenant_id
+    outcomes: Callable[[], Any] = lambda: [session.get_one(ProcedureOutcome, ids["outcome"])]  # noqa: E731
+    others: dict[str, tuple[str, Callable[[], Any]]] = {
+        "recall.turns": ("ids", lambda: [ids["event"], ids["staff"], ids["waiting"]]),
+        "turns.before": ("ids", lambda: [ids["waiting"]]),
+        "turns.near": ("rows", lambda: [session.get_one(Turn, (tenant_id, ids["waiting"]))]),
+        "relations.tickets_of_turns": ("event_ids", lambda: [str(ids[one]) for one in ("event", "staff", "waiting")]),
+        "facts.evidence_of_turn": ("event_id", lambda: ids["quoted"]),
+        "held.staff_words": ("sight", lambda: replace(sight, ticket_id=None)),
+        "held.held_words": ("held", lambda: held_back(session, replace(sight, tenant_id=tenant_id))),
+        "tenant_policies.gate_of": ("shipped", lambda: who.house.kit.policies.gate),
+        "undos.covering_outcomes": ("rows", outcomes),
+        "undos.about_outcomes": ("rows", outcomes),
+        "undos.of_target": ("by_kind", lambda: {"event": {str(ids["staff"])}}),
+        "undos.reaches": ("at", lambda: NOON + timedelta(days=2)),
+    }
+    return {} if name not in others else {others[name][0]: others[name][1]()}
 
 
 def moments_of(org: Org, session: Session) -> list[UUID]:
