@@ -11,10 +11,9 @@ from uuid import UUID
 
 from memory.decision_words import CARDINALITY, FOLD, GUARD, STATUS, VERIFICATION, Words
 from memory.gate import Counts, decide
-from memory.guard import SPECIAL
 from memory.guard_rules import RULES
 from memory.policy import ANY_SOURCE, SPECIAL_CLASSES, GatePolicy
-from memory.registry import REGISTRY, KeySpec
+from memory.registry import REGISTRY, SPECIAL, KeySpec
 from schemas.decisions import Decision, Flag, FlagAction, Verified
 
 ROLES: Sequence[tuple[str, Words]] = (

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import get_args
 
 from memory.codes import fold
-from memory.guard import SPECIAL
 from memory.language import language_of
 from memory.policy import DEFAULT_POLICY, PROTECTED_KEYS, STYLE_KEYS, GatePolicy, Statement
-from memory.registry import KeySpec, spec_of
+from memory.registry import SPECIAL, KeySpec, spec_of
 from memory.turns import TurnView
 from schemas.decisions import Decision, Flag, RequestKind, Verified, WriteVerdict
 from schemas.drafts import FactType

@@ -16,11 +16,9 @@ from memory.guard_rules import speaking_of
 from memory.guard_shapes import shapes_in
 from memory.guard_shapes_en import ENGLISH
 from memory.guard_shapes_zh import CHINESE
+from memory.registry import SPECIAL
 from memory.sensitive import classes_in
 from schemas.decisions import Flag
-
-SPECIAL = "special_"
-"""Prefix of the codes of special categories: pending until the user confirms."""
 
 _SENTENCE_END = re.compile(r"[。！？\n]|[.!?]+(?=[\s\"')\]”’]|$)|(?<=[\u4e00-\u9fff])[!?]")
 _CLAUSE_END = re.compile(r"[。！？!?\n，,；;、]|\.(?=\s|$)|\s(?:and|but)\s|而且|但是|所以|以及")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from schemas.decisions import FlagAction
 
@@ -15,26 +16,35 @@ _CLASSES = {"EN": r"(?:[^.!?\n]|[.?](?=[\w/<]))", "ZH": r"(?:[^。！？!?\n]|\?
 _HAN = re.compile("[\u4e00-\u9fff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """A family: its code, what becomes of the sentence, and the pattern.
 
-    `needs` is a cheap question: without an answer in a text the pattern is nowhere in it.
+    `needs` is a cheap question: without an answer in a text the pattern is nowhere in it. Both are compiled when they
+    are first asked: hundreds of them take a good part of a process's start, and most processes judge no text.
     """
 
     code: str
     action: FlagAction
-    pattern: re.Pattern[str]
-    needs: re.Pattern[str] | None = None
+    expression: str
+    question: str | None = None
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What it looks for."""
+        return re.compile(_GAP.sub(_gap, self.expression), re.MULTILINE)
+
+    @cached_property
+    def needs(self) -> re.Pattern[str] | None:
+        """What is asked first, if anything."""
+        if self.question is not None:
+            return re.compile(_GAP.sub(_gap, self.question))
+        return _HAN if "{ZH:" in self.expression else None
 
 
 def rules(code: str, action: FlagAction, *patterns: str, needs: str | None = None) -> tuple[Rule, ...]:
     """The rules of one family. `{EN:n}` and `{ZH:n}` in a pattern stand for at most n characters of one sentence."""
-    asked = None if needs is None else re.compile(_GAP.sub(_gap, needs))
-    return tuple(
-        Rule(code, action, re.compile(_GAP.sub(_gap, one), re.MULTILINE), asked or (_HAN if "{ZH:" in one else None))
-        for one in patterns
-    )
+    return tuple(Rule(code, action, one, needs) for one in patterns)
 
 
 def _gap(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 # A "sentence" of more characters is none: it is read in pieces, so that its cost stays that of its length.
@@ -35,16 +36,20 @@ class Shape:
         return self.needs <= signs and all(signs & some for some in self.either) and not (signs & self.never)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Grammar:
     """The signs of a language by name, and the shapes that they make."""
 
-    signs: Mapping[str, re.Pattern[str]]
+    signs: Mapping[str, str]
     shapes: tuple[Shape, ...]
+
+    @cached_property
+    def _patterns(self) -> Mapping[str, re.Pattern[str]]:
+        return {name: re.compile(pattern) for name, pattern in self.signs.items()}
 
     def read(self, sentence: str) -> frozenset[str]:
         """The signs in a sentence."""
-        return frozenset(name for name, pattern in self.signs.items() if pattern.search(sentence))
+        return frozenset(name for name, pattern in self._patterns.items() if pattern.search(sentence))
 
 
 def shape(code: str, needs: str, *either: str, never: str = "", wide: bool = False) -> Shape:
@@ -56,11 +61,6 @@ def shape(code: str, needs: str, *either: str, never: str = "", wide: bool = Fal
         never=frozenset(never.split()),
         is_wide=wide,
     )
-
-
-def signs(**patterns: str) -> dict[str, re.Pattern[str]]:
-    """Signs by name."""
-    return {name: re.compile(pattern) for name, pattern in patterns.items()}
 
 
 def shapes_in(text: str, grammar: Grammar) -> Iterator[tuple[int, int, str]]:

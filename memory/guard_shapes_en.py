@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.guard_shapes import Grammar, shape, signs
+from memory.guard_shapes import Grammar, shape
 
 _DO = (
     r"(?:tell|say|answer|reply|respond|recommend|bring up|mention|push|promote|suggest|give|hand|send|forward|close"
@@ -119,7 +119,7 @@ _RANK = (
     r"|counsel|attorneys?|police|detectives?|agents?|security (?:team|lead)|team leads?"
     r"|principals?|the board|power of attorney|testers? list|branch heads?|head)"
 )
-_SIGNS = signs(
+_SIGNS = dict(
     order=_ORDER + _DO + r"\b",
     you_do=r"\byou\b (?:\w+ ){0,2}?" + _DO + r"\b",
     agent=r"\b(?:assistants?|agents?|bots?|models?|copilot|chatbots?|ai|llms?)\b",

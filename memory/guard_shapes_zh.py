@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.guard_shapes import Grammar, shape, signs
+from memory.guard_shapes import Grammar, shape
 
 _CONTROL = (
     r"(?:审批|审核|复核|核验|验证|确认|弹窗|弹框|弹出|提示框|风控|校验|脱敏|审查|验票|贴票|票据"
@@ -17,7 +17,7 @@ _OFF = (
     r"|不走|不经|无效|失灵|解开|解除|放开|撤掉|拿掉|等于同意|全开|不过问|直接过|放行|放过"
     r"|推翻|作废|失效|屏蔽|忽略|形同虚设|当.{0,4}没|没有?也(?:行|可)|[:=：]\s*(?:false|0|off|none|关))"
 )
-_SIGNS = signs(
+_SIGNS = dict(
     later=r"以后|今后|往后|从今|从现在起|从此|自.{0,8}起|下次|下回|再(?:碰|遇|有|来)|碰(?:到|上)|遇(?:到"
     r"|上|见)|每次|每回|每当|一律|统统"
     r"|通通|一概|凡是?|只要|但凡|一旦|要是|如果|若是?|谁(?:要)?|长期|永远|永久|一直|此后|日后|将来"

@@ -13,14 +13,13 @@ from typing import Any
 from uuid import UUID
 
 from afterturn.wire import EvidenceRef, PackItem, ToConfirm
-from memory.guard import SPECIAL
 from memory.moments import Cuts, cut_text, speaker
 from memory.notes import date_text, since_text, span_text
 from memory.predicates import predicate_text
 from memory.question import coverage, excerpt
 from memory.ranking import Candidate, Ranked
 from memory.records import EpisodeRecord, FactRecord, MomentRecord, PendingRecord, ProcedureRecord
-from memory.registry import KeySpec, is_negation, spec_of
+from memory.registry import SPECIAL, KeySpec, is_negation, spec_of
 from memory.terms import query_terms, term_set
 from memory.turns import TurnView
 

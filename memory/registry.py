@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Final, Literal
 
 from memory import codes, validators
 from memory.codes import Code, fold
@@ -90,6 +90,9 @@ def key_names() -> tuple[str, ...]:
 def _coded(table: Mapping[str, Code]) -> Validator:
     return validators.coded(table)
 
+
+SPECIAL: Final = "special_"
+"""Prefix of the flags of special categories: pending until the user confirms."""
 
 _IDENTITY = (
     KeySpec("name", "identity", "single", validate=validators.name, sensitivity="personal"),

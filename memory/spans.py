@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from memory.guard import SPECIAL
+from memory.registry import SPECIAL
 from memory.terms import term_set
 from memory.timeline import order_of
 from schemas.decisions import EvidenceState, EvidenceView, FactVersion, Flag, HeldSpan

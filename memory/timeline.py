@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from memory.guard import SPECIAL
 from memory.precision import window_end
 from memory.refinement import is_refinement
-from memory.registry import KeySpec
+from memory.registry import SPECIAL, KeySpec
 from schemas.decisions import ChangeOp, EvidenceView
 
 TICK = timedelta(microseconds=1)

@@ -14,7 +14,7 @@ from sqlmodel import Session
 
 from llm.face import Answer, Usage, WindowRequest
 from llm.failures import ENDPOINT_CODES, SPLIT_CODES, usage_of
-from llm.offline import OfflineModel
+from llm.open import open_model
 from memory.informative import any_informative
 from memory.parts import halves, join
 from memory.turns import TurnView
@@ -88,7 +88,7 @@ def _step(asking: _Asking, request: WindowRequest, path: str) -> WindowDraft:
             return draft
     if parts is None:
         # Only if the rule of cutting has changed since this step was stored.
-        return OfflineModel().digest(request).draft
+        return open_model(None).digest(request).draft
     first = _step(asking, replace(request, turns=parts.first), f"{path}0")
     second = _step(asking, replace(request, turns=parts.second, context=_last(parts.first)), f"{path}1")
     return join(first, second, first_count=parts.first_count)
@@ -96,9 +96,8 @@ def _step(asking: _Asking, request: WindowRequest, path: str) -> WindowDraft:
 
 def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> WindowDraft | None:
     """The model's answer; that of the rules where no model is needed, or none will answer. None: cut and ask again."""
-    rules = OfflineModel()
     if not any_informative(request.turns, request.context):
-        return _noted(asking, rules.digest(request)).draft
+        return _noted(asking, open_model(None).digest(request)).draft
     try:
         with calls.timed("digest") as call:
             given = asking.kit.model.digest(request)
@@ -114,7 +113,7 @@ def _ask(asking: _Asking, request: WindowRequest, *, can_be_cut: bool) -> Window
         if exc.code in SPLIT_CODES and can_be_cut:
             return None
         logger.warning("model gave no usable answer code=%s, rules take over", exc.code)
-    return _noted(asking, rules.digest(request)).draft
+    return _noted(asking, open_model(None).digest(request)).draft
 
 
 def _noted(asking: _Asking, given: Answer) -> Answer:

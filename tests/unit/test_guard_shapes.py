@@ -8,11 +8,11 @@ import pytest
 
 from memory.gate import screen
 from memory.guard import flags
-from memory.guard_shapes import Grammar, shape, shapes_in, signs
+from memory.guard_shapes import Grammar, shape, shapes_in
 from memory_fixtures import cases
 
 _TOY = Grammar(
-    signs=signs(money=r"\brent\b", account=r"\d{6,}", moves=r"\bnow\b", asks=r"\?"),
+    signs=dict(money=r"\brent\b", account=r"\d{6,}", moves=r"\bnow\b", asks=r"\?"),
     shapes=(shape("payment", "money account", "moves", never="asks", wide=True), shape("identity", "money moves asks")),
 )
 
