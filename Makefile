@@ -3,6 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := test
 PYTHON := .venv/bin/python
+AT_ONCE := auto
 PYTEST := $(PYTHON) -m pytest
 UV := $(PYTHON) -m uv
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
@@ -19,7 +20,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATUR
 test: env
 	+@$(SIDE_BY_SIDE) --jobs=2 lint types layers unit
 	@echo "integration and acceptance run side by side, for minutes; each is shown at its end"
-	+@$(SIDE_BY_SIDE) --jobs=3 integration acceptance audit
+	+@$(SIDE_BY_SIDE) --jobs=3 integration acceptance audit AT_ONCE=3
 
 # A shell script compares the lock with what is installed: next to nothing when they agree.
 env:
@@ -39,7 +40,7 @@ unit: env
 	$(PYTEST) tests/unit --numprocesses auto
 
 integration: env
-	$(PYTEST) tests/integration --numprocesses auto
+	$(PYTEST) tests/integration --numprocesses $(AT_ONCE)
 
 # These start whole installations, kill parts of them, and wait half of the time: two at a time, on any machine.
 acceptance: env
