@@ -30,7 +30,8 @@ from workers.first_run import prepare
 
 QUEUE = f"{PREFIX}ingest"
 SAY_SECONDS = 30.0
-DRAIN_SECONDS = 120.0
+#: Without anything new stored for so long, draining has ended.
+STILL_SECONDS = 60.0
 
 
 def main() -> None:
@@ -98,10 +99,13 @@ def _drain(settings: Settings, count: int) -> tuple[float, list[str]]:
     database = Database(settings.database_url)
     argv = (sys.executable, "-m", "workers", "worker", "ingest")
     process = subprocess.Popen(argv, env=processes.environment(settings), stderr=subprocess.DEVNULL)
-    began = time.monotonic()
+    began = moved = time.monotonic()
+    order: list[str] = []
     try:
-        while len(order := _order(database)) < count and time.monotonic() < began + DRAIN_SECONDS:
-            time.sleep(0.1)
+        while len(order) < count and time.monotonic() < moved + STILL_SECONDS:
+            time.sleep(0.5)
+            before, order = len(order), _order(database)
+            moved = time.monotonic() if len(order) > before else moved
         return round(time.monotonic() - began, 1), order
     finally:
         process.terminate()
