@@ -41,7 +41,11 @@ _ERASE_EN = rules(
     r"\b(?<!been )(?<!was )(?<!were )(?:deleted|erased|wiped|purged|destroyed|removed(?= from (?:your|the)"
     r" (?:system|database|server)))\b"
     r"(?=,? ?(?:please|now|from|completely|$|[.!]))",
-    _NOT_OURS + rf"\b{_DESTROY}\b me (?:from|out of) (?:your|the|this)\b",
+    _NOT_OURS + rf"\b{_DESTROY}\b me (?:from|out of) (?:your|the|this)\b"
+    r"(?! (?:[\w-]+ ){0,2}(?:newsletters?|mailings?|e-?mails?|lists?|groups?|chats?|threads?|channels?|meetings?"
+    r"|calls?|queues?|subscriptions?|invites?|calendars?|reminders?|promotions?)\b)",
+    rf"\bi (?:want|need|would like|'d like) (?:all (?:of )?)?my {_DATA} (?:to be )?"
+    r"(?:gone|deleted|erased|wiped|purged|destroyed)\b",
     _NOT_TOLD_OF + rf"\bforget\b (?:about )?(?:everything|all|anything|whatever|what|all that)\b{{EN:20}}"
     rf"\b(?:about me\b|{_KEPT}|{_TOLD} (?:you|about (?:me|myself)|to you|so far|in (?:this|our))|{_TOLD}\s*(?:$|[.!?]))"
     r"(?!{EN:20}(?:party|,? ?(?:\w+ ){0,3}(?:is|are) fine))(?<!forget what i said)(?<!forget what i just said)"
@@ -121,6 +125,10 @@ _NO_STORE = rules(
     r"|memori[sz]e) (?:any of )?(?:this|that|what i(?:'m| am| just)?)\b"
     r"(?! (?:file|draft|document|order|address|card|as|to|on|in|under|cart))",
     r"\bkeep this (?:out of|off) (?:your )?(?:memory|the record)\b",
+    r"\b(?:don't|do not|never) (?:remember|save|store|record|keep|log) (?:the following"
+    r"|what (?:comes|i say|i tell you) next|my next (?:words|messages?|sentences?))\b",
+    r"(?:接下来|下面|后面|以下|之后)(?:这|我)?(?:一?(?:句|条|段|些))?(?:要)?(?:说)?的?(?:话|内容|事|消息)?(?:请|就|都|你|可)?(?:别|不要|不用|勿)"
+    r"(?:记住|记录|记|保存|存)(?!错)",
     r"(?:这|刚才|上)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
     r"|勿)(?:记|存|保存|记录|记住)(?!错)",
     r"(?:别|不要|请勿|不用)(?:记住|保存|记录|存储|记|存)(?:下来?)?(?:这|刚才|上)(?:一?(?:句|条|段|些)"
@@ -180,6 +188,7 @@ _REQUEST_ZH = (
         _ASKS + r"(?:把|将)(?:关于)?我(?:们)?(?:之前|以前|刚才|曾经)?(?:都|所)?(?:对你|跟你|和你|向你)?"
         r"(?:说|讲|告诉|提|聊|分享)(?:过|给)?(?:你)?的?{ZH:6}(?:都|全部|全都?|统统|彻底)+(?:忘|删|清|抹)",
         _ASKS + _NOT_OTHERS + r"(?:彻底|完全)?(?:忘记|忘掉|忘了)我(?:吧|这个人|$|[。！!])",
+        r"(?:^|[，,。！!？?；;\n]\s*|请(?:你们?|您)?)(?:别|不要)再?(?:记得|记着|记住)我(?:了|吧|$|[，,。！!])",
         r"注销(?:掉)?(?:我的?)?(?:账号|帐号|账户|帐户|会员)?(?:并|，|,|和|且|以及|同时)*{ZH:6}(?:删除|清除|清空|抹去|销毁|删掉)"
         rf"{{ZH:6}}{_WHAT}",
         _ASKS + r"注销(?:掉)?" + rf"{_HELD}{_OF_ME}(?!账|帐|手机|会员|卡|微信){_WHAT}",

@@ -32,11 +32,16 @@ def prepare(settings: Settings) -> None:
     write_secret(settings.key_file, credential)
 
 
+def require_schema(settings: Settings) -> None:
+    """Raises: BadSettings when the database's schema is not this version's, as where nothing was ever started."""
+    if current_revision(settings) != head_revision():
+        raise BadSettings("AFTERTURN_DATABASE_URL: its schema is not this version's. Mend: ./afterturn migrate")
+
+
 @contextmanager
 def opened(settings: Settings) -> Generator[Database]:
     """The database, closed afterwards. Raises: BadSettings when its schema is not this version's."""
-    if current_revision(settings) != head_revision():
-        raise BadSettings("AFTERTURN_DATABASE_URL: its schema is not this version's. Mend: ./afterturn migrate")
+    require_schema(settings)
     database = Database(settings.database_url)
     try:
         yield database

@@ -187,8 +187,9 @@ def test_wrong_arguments_raise_before_anything_is_sent(ask: Ask, service: Servic
         ask("q", user="u", budget_tokens=0, url=service.url, key=credential.text())
     with pytest.raises(TypeError, match="mood"):
         ask("q", user="u", mood=1, url=service.url, key=credential.text())
-    with pytest.raises(BadSetting):
-        ask("q", user="u", url="ftp://x", key=credential.text())
+    for nowhere in ("ftp://x", "http://", "http://127.0.0.1:99999", "http://127.0.0.1:0"):
+        with pytest.raises(BadSetting, match="url: must"):
+            ask("q", user="u", url=nowhere, key=credential.text())
     with pytest.raises(BadCredential):
         ask("q", user="u", url=service.url, key="nonsense")
 

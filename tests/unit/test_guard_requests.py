@@ -9,6 +9,14 @@ from memory.guard import flags
 from memory_fixtures import turn
 
 ASKED = [
+    ("no_store", "接下来的话不要保存，我在看心理医生"),
+    ("no_store", "下面我说的内容别记"),
+    ("no_store", "Please don't record the following: I see a therapist"),
+    ("no_store", "do not save what I tell you next"),
+    ("erase", "Under GDPR article 17 I want my data gone"),
+    ("erase", "I'd like all my records erased"),
+    ("erase", "请别再记得我了"),
+    ("erase", "Remove me from your database"),
     ("erase", "Please delete all the data you've collected on me"),
     ("erase", "I'd like everything you know about me deleted"),
     ("erase", "Remove all information about me from your memory"),
@@ -56,6 +64,12 @@ ASKED = [
 ]
 
 PLAIN = [
+    "Remove me from the newsletter",
+    "please delete me from this mailing list",
+    "接下来的路不要走错",
+    "下面的步骤我不会记错",
+    "I want my data plan upgraded",
+    "你怎么不记得我的生日",
     "I deleted everything you sent me by mistake",
     "what do you have for lunch",
     "Do you have all the data about the trip?",

@@ -39,8 +39,11 @@ def audit(
     """Audits the database and the index. Exits 1 on any difference."""
     from stores.audit import audit as audited  # noqa: PLC0415 - SQL: a second that other commands need not pay
     from stores.kit import open_kit  # noqa: PLC0415
+    from workers.first_run import require_schema  # noqa: PLC0415
 
-    kit = open_kit(load_settings())
+    settings = load_settings()
+    require_schema(settings)
+    kit = open_kit(settings)
     try:
         found = audited(kit.db, kit.index, procedures=kit.policies.procedures, running=running)
     finally:

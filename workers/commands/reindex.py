@@ -46,6 +46,9 @@ def reindex(
 
     Exits 1 when another run is on.
     """
+    from workers.first_run import require_schema  # noqa: PLC0415 - SQL: a second that other commands need not pay
+
+    require_schema(load_settings())
     if model is not None:
         _reembed(model, dimensions, as_json=as_json)
         return

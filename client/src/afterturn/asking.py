@@ -121,6 +121,13 @@ def base_url(url: str | None) -> str:
     if not text.startswith(("http://", "https://")):
         msg = "url: must begin with http:// or https://"
         raise BadSetting(msg)
+    try:
+        is_whole = bool(urlsplit(text).hostname) and urlsplit(text).port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        msg = "url: must be http://HOST or http://HOST:PORT with a port from 1 to 65535"
+        raise BadSetting(msg)
     return text.rstrip("/")
 
 
