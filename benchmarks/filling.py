@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from index import Corpus
 from sqlmodel import Session, SQLModel
 
 from afterturn.ids import uuid7
+from benchmarks.index import Corpus
 from memory.terms import terms
 from schemas.envelopes import enclose, enclose_json
 from schemas.indexing import IndexRow

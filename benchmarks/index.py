@@ -1,6 +1,6 @@
 """How the embedded index does at a size: insert rate, and wall and CPU per search. Prints a table and a JSON line.
 
-`python benchmarks/index.py --rows 10000,100000`. Text is synthetic, Chinese and English in turn, words drawn by Zipf's
+`python -m benchmarks.index --rows 10000,100000`. Text is synthetic, Chinese and English in turn, words drawn by Zipf's
 law; vectors are random and unit length. CPU is the process's own, all threads: on a shared machine trust it alone.
 """
 

@@ -1,6 +1,6 @@
 """Measures how fast the index takes what it is owed: records a second, CPU a record, and how much of it embeds.
 
-    python benchmarks/indexing.py --moments 5000
+    python -m benchmarks.indexing --moments 5000
 
 Turns go in by ingest, windows are digested by the offline rules; only the index tasks afterwards are timed. The longest
 write transaction of the way there is printed too: on SQLite it is how long everybody else waits.

@@ -1,6 +1,6 @@
 """From a sealed batch to the commit: events a second and CPU an event, on SQLite and PostgreSQL, as the tables grow.
 
-`python benchmarks/ingest.py --turns 1000,100000,1000000`; 5 million with `--turns 5000000`. Every batch is as full as
+`python -m benchmarks.ingest --turns 1000,100000,1000000`; 5 million with `--turns 5000000`. Every batch is as full as
 a Publisher makes it, with events of many users and sessions. Each row is the median of `--runs`. The table is grown by
 SQL, with ids in the order of time, then fresh events are taken in by the function that the worker calls. `--through`
 has the real worker take them from a real broker instead, which a Publisher filled before; `--processes` says how many

@@ -1,6 +1,6 @@
 """What a recall costs: p50, p99 and CPU, and how they grow with memories and with users; in process and over HTTP.
 
-`python benchmarks/recall_latency.py --memories 100k,1M --users 500 --heavy 10k`. A size is one tenant's, spread over so
+`python -m benchmarks.recall_latency --memories 100k,1M --users 500 --heavy 10k`. A size is one tenant's, spread over so
 many users, each asked about in turn; with `--heavy` one more has so many memories alone, and is measured by itself.
 `--stores production`: PostgreSQL and Weaviate, of the settings or else nodes of our own, whose CPU is not counted.
 Text is synthetic, Chinese and English in turn; vectors are random but for the question's, which is really embedded. CPU
@@ -28,11 +28,11 @@ from typing import Any
 
 import httpx
 import numpy as np
-from filling import Filling
-from index import Corpus
 
 from afterturn import recall as recall_over_http
 from afterturn.wire import RecallRequest
+from benchmarks.filling import Filling
+from benchmarks.index import Corpus
 from stores.kit import Kit, open_kit
 from stores.settings import RecallSettings, Settings, as_environment, load_settings
 from stores.sql import upgrade

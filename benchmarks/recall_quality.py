@@ -1,6 +1,6 @@
 """How well recall finds evidence, through the whole product: published, digested, asked over HTTP. No judge, no model.
 
-`python benchmarks/recall_quality.py --locomo FILE...` plays each LoCoMo conversation on a scratch installation of its
+`python -m benchmarks.recall_quality --locomo FILE...` plays each LoCoMo conversation on a scratch installation of its
 own and prints a table and a JSON line. Judge changes on some conversations and confirm them on others: weights that
 were picked on the questions they are judged by look better than they are.
 """

@@ -1,6 +1,6 @@
 """Hybrid search in Weaviate and in the embedded index over the same rows: p50, p99, and recall@10 of the vector leg.
 
-`python benchmarks/search.py --rows 10000,100000 --embedded-rows 1000000`. One user's question among 500 users of one
+`python -m benchmarks.search --rows 10000,100000 --embedded-rows 1000000`. One user's question among 500 users of one
 tenant. Weaviate is the server of the settings (AFTERTURN_INDEX=weaviate), else a node on loopback. Both are asked in
 turn, question by question, so that what else the machine does falls on both. Exact search is float32 over all rows of
 the user. Rows and questions are those of benchmarks/index.py.
@@ -23,9 +23,9 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from index import NOW, TENANT, Corpus
 from weaviate.classes.config import ConsistencyLevel
 
+from benchmarks.index import NOW, TENANT, Corpus
 from memory.terms import query_terms
 from schemas.indexing import Hit, IndexQuery, IndexRow, Vector
 from stores.embedded import EmbeddedIndex

@@ -212,16 +212,17 @@ def _work(sql: _Sql, sizes: Sizes, owned: dict[str, str]) -> Iterator[tuple[str,
     )
 
 
+# A third was superseded or deleted, and its time came after that: it stays, and must not be read for ever.
+_IS_PAST = "n % 3 = 0"
+
+
 def _memories(sql: _Sql, sizes: Sizes, owned: dict[str, str]) -> Iterator[tuple[str, int, dict[str, str]]]:
     session = sql.id("session", f"(n % {sizes.sessions} + 1)")
     scored: dict[str, str] = dict.fromkeys(("importance", "strength", "confidence"), "0.5")
     scored |= {"access_count": "0", "extensions": "0", "row_version": "1"}
-    # A third was superseded or deleted, and its time came after that: it stays, and must not be read for ever.
-    is_past = "n % 3 = 0"
     expires = (
-        f"CASE WHEN {is_past} THEN {sql.at(-86_400)} WHEN n % 5000 = 1 THEN {sql.at(-60)} ELSE {sql.at(864_000)} END"
+        f"CASE WHEN {_IS_PAST} THEN {sql.at(-86_400)} WHEN n % 5000 = 1 THEN {sql.at(-60)} ELSE {sql.at(864_000)} END"
     )
-    ended = f"CASE WHEN {is_past} THEN {sql.at(-90_000)} END"
     slot = {"slot_hash": "'s' || n", "value_hash": "'v' || n", "subject": sql.blob, "key": "'city'", "type": "'text'"}
     stated = {**owned, **slot, "scope": "'user'", "scope_key": "'u'", "language": "'en'", "precision": "'instant'"}
     stated |= {"value": sql.blob, "canonical": sql.blob, "recorded_at": sql.at(0), "write_status": "'auto'"}
@@ -266,6 +267,12 @@ def _memories(sql: _Sql, sizes: Sizes, owned: dict[str, str]) -> Iterator[tuple[
             "prompt_version": "'p'",
         },
     )
+    yield from _told(sql, sizes, owned, {**scored, "expires_at": expires}, session)
+
+
+def _told(
+    sql: _Sql, sizes: Sizes, owned: dict[str, str], scored: dict[str, str], session: str
+) -> Iterator[tuple[str, int, dict[str, str]]]:
     yield (
         "episodes",
         sizes.memories,
@@ -285,8 +292,7 @@ def _memories(sql: _Sql, sizes: Sizes, owned: dict[str, str]) -> Iterator[tuple[
             "write_status": "'auto'",
             **dict.fromkeys(("outcome_turn_ids", "tags", "turn_ids", "member_ids"), "'[]'"),
             **dict.fromkeys(("started_at", "ended_at", "recorded_at"), sql.at(0)),
-            "expires_at": expires,
-            "deleted_at": ended,
+            "deleted_at": f"CASE WHEN {_IS_PAST} THEN {sql.at(-90_000)} END",
         },
     )
     yield (

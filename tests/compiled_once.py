@@ -6,6 +6,7 @@ Tests have thousands, and compiling the same statements anew for each was a thir
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy.util
@@ -17,11 +18,10 @@ from stores import sql
 _STATEMENTS: Final = 5000
 
 
+@cache
 def share() -> None:
     """From here on, engines of one kind of database keep their compiled statements together. Repeat: harmless."""
     make = sql.create_engine
-    if getattr(make, "shares", False):
-        return
     compiled: sqlalchemy.util.LRUCache[Any, Any] = sqlalchemy.util.LRUCache(_STATEMENTS)
 
     def create_engine(*args: Any, **kwargs: Any) -> Engine:
@@ -29,7 +29,6 @@ def share() -> None:
         engine._compiled_cache = compiled  # pyright: ignore[reportPrivateUsage]  no option shares it
         return engine
 
-    create_engine.shares = True  # type: ignore[attr-defined]
     sql.create_engine = create_engine
     # All our engines are made with the same options, so that two dialects of one class compile alike.
     DefaultDialect.__eq__ = _same_class

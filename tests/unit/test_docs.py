@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if not path.name.endswith(".zh-CN.md"))
 ALL = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "deploy/README.md", ROOT / "client/README.md"])
+BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py"))
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
 
 
@@ -42,3 +44,15 @@ def test_links_lead_somewhere_and_no_line_stands_twice_in_a_row(path: Path) -> N
     assert [link for link in LINK.findall(text) if not (path.parent / link).exists()] == []
     lines = [line for line in text.splitlines() if len(line) > 40]
     assert [one for one, other in itertools.pairwise(lines) if one == other] == []
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_is_found_as_the_pages_call_it(name: str) -> None:
+    assert importlib.import_module(f"benchmarks.{name}").__doc__
+
+
+def test_pages_call_benchmarks_as_they_can_be_called() -> None:
+    text = "".join(path.read_text("utf-8") for path in [*ALL, *(ROOT / "benchmarks").glob("*.py")])
+
+    assert set(re.findall(r"-m benchmarks\.(\w+)", text)) <= set(BENCHMARKS)
+    assert re.findall(r"python benchmarks/\w+", text) == []
