@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from schemas.errors import BadSettings
@@ -36,6 +36,9 @@ from stores.setting_areas import (
 )
 
 PREFIX = "AFTERTURN_"
+
+#: Where to knock when a service listens on every address.
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not where to listen
 
 # sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.
 SOCKET_PATH_BYTES = 103
@@ -143,6 +146,17 @@ class Settings(BaseSettings):
             raise ValueError("reserved_slots must be below slots")
         return workers
 
+    @model_validator(mode="after")
+    def _url_of_the_api(self) -> Self:
+        if "url" not in self.model_fields_set and (self.api.host is not None or self.api.port is not None):
+            # Frozen is for those who use the settings: here they are still being made.
+            object.__setattr__(self, "url", f"http://{self._reached_at()}:{self.api_port}")
+        return self
+
+    def _reached_at(self) -> str:
+        host = ANY_ADDRESS.get(self.api_host, self.api_host)
+        return f"[{host}]" if ":" in host else host
+
     @property
     def has_embedded_broker(self) -> bool:
         """The broker is ours to start."""
@@ -234,7 +248,8 @@ def variables() -> Iterator[tuple[str, Any]]:
 
 def as_environment(settings: Settings) -> dict[str, str]:
     """The variables that give another process these settings; secrets are in clear."""
-    found = {f"{PREFIX}HOME": str(settings.home)}
+    # Both follow from others when they are left out, and a child may have those in its environment otherwise.
+    found = {f"{PREFIX}HOME": str(settings.home), f"{PREFIX}URL": settings.url}
     for name, field in Settings.model_fields.items():
         value: object = getattr(settings, name)
         if isinstance(value, Area):

@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from schemas.errors import BadSettings
-from stores.settings import Settings, as_environment
+from stores.settings import ANY_ADDRESS, Settings, as_environment
 from workers import presence
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -110,7 +110,7 @@ def answers(host: str, port: int, path: str) -> bool:
 
 def ask(host: str, port: int, path: str, *, timeout_seconds: float) -> tuple[int, bytes] | None:
     """Status and body of an HTTP GET; None when nothing answers in time."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where to knock, not where to listen
+    host = ANY_ADDRESS.get(host, host)
     with closing(HTTPConnection(host, port, timeout=timeout_seconds)) as connection, suppress(OSError, HTTPException):
         connection.request("GET", path)
         answer = connection.getresponse()

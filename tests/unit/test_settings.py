@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from afterturn.asking import base_url
 from schemas.errors import BadSettings
 from stores.setting_areas import Area
 from stores.settings import Settings, as_environment, load_settings, redis_url, unknown_variables, variables
@@ -28,6 +29,30 @@ def test_defaults_stay_on_this_machine(home: Path) -> None:
     assert settings.llm.is_offline
     assert settings.embed.is_offline
     assert (settings.api_host, settings.api_port) == ("127.0.0.1", 8710)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ({"AFTERTURN_API_PORT": "9000"}, "http://127.0.0.1:9000"),
+        ({"AFTERTURN_API_HOST": "0.0.0.0"}, "http://127.0.0.1:8710"),  # noqa: S104
+        ({"AFTERTURN_API_HOST": "::", "AFTERTURN_API_PORT": "9000"}, "http://[::1]:9000"),
+        ({"AFTERTURN_API_HOST": "memory.lan", "AFTERTURN_API_PORT": "9000"}, "http://memory.lan:9000"),
+        ({"AFTERTURN_URL": "https://memory.example", "AFTERTURN_API_PORT": "9000"}, "https://memory.example"),
+        ({"AFTERTURN_URL": "http://127.0.0.1:8710", "AFTERTURN_API_PORT": "9000"}, "http://127.0.0.1:8710"),
+    ],
+)
+def test_the_api_is_looked_for_where_it_listens(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], url: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+
+    settings = load_settings()
+
+    assert settings.url == url
+    assert base_url(None) == url
+    assert as_environment(settings)["AFTERTURN_URL"] == url
 
 
 def test_the_data_folder_defaults_to_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,8 +116,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def base_url(url: str | None) -> str:
-    """Where the service is. Raises: BadSetting."""
-    text = (url if url is not None else os.environ.get("AFTERTURN_URL", "")) or DEFAULT_URL
+    """Where the service is: `url`, else AFTERTURN_URL, else where one on this machine listens. Raises: BadSetting."""
+    text = (url if url is not None else os.environ.get("AFTERTURN_URL", "")) or _local_url()
     if not text.startswith(("http://", "https://")):
         msg = "url: must begin with http:// or https://"
         raise BadSetting(msg)
@@ -129,6 +129,15 @@ def base_url(url: str | None) -> str:
         msg = "url: must be http://HOST or http://HOST:PORT with a port from 1 to 65535"
         raise BadSetting(msg)
     return text.rstrip("/")
+
+
+def _local_url() -> str:
+    host, port = os.environ.get("AFTERTURN_API_HOST", ""), os.environ.get("AFTERTURN_API_PORT", "")
+    if not host and not port:
+        return DEFAULT_URL
+    parts = urlsplit(DEFAULT_URL)
+    host = {"": parts.hostname or "", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where to knock
+    return f"http://{f'[{host}]' if ':' in host else host}:{port or parts.port}"
 
 
 class _Settings(TypedDict):
