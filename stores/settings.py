@@ -10,14 +10,16 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from afterturn.fields import fault
 from schemas.errors import BadSettings
-from stores.secret_files import SecretFiles
+from stores import setting_faults
+from stores.secret_files import SecretFiles, secret_texts
 from stores.setting_areas import (
     ApiSettings,
     Area,
@@ -128,7 +130,7 @@ class Settings(BaseSettings):
     def _postgres(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         pair = [] if url is None else [url.get_secret_value(), str(info.data.get("database_url", ""))]
         if not all(one.startswith("postgres") for one in pair):
-            raise ValueError("both it and AFTERTURN_DATABASE_URL need the form postgresql://...")
+            raise fault("must begin with postgresql://, and so must AFTERTURN_DATABASE_URL")
         return url
 
     @field_validator("url")
@@ -136,15 +138,8 @@ class Settings(BaseSettings):
     def _http(cls, url: str) -> str:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("needs the form http://host:port")
+            raise fault("must be http://HOST:PORT or https://HOST:PORT")
         return url.rstrip("/")
-
-    @field_validator("workers")
-    @classmethod
-    def _slots_left(cls, workers: WorkerSettings) -> WorkerSettings:
-        if workers.reserved_slots >= workers.slots:
-            raise ValueError("reserved_slots must be below slots")
-        return workers
 
     @model_validator(mode="after")
     def _url_of_the_api(self) -> Self:
@@ -211,28 +206,31 @@ def locale_language() -> Literal["zh", "en"]:
 def redis_url(broker_url: str) -> str:
     """The URL in redis-py's spelling: kombu's `redis+socket:///path?virtual_host=0` is `unix:///path?db=0`."""
     parts = urlsplit(broker_url)
+    try:
+        _ = parts.port
+    except ValueError:
+        raise BadSettings("AFTERTURN_BROKER_URL: must be redis://HOST:PORT/NUMBER") from None
     if parts.scheme == "redis+socket":
         database = dict(parse_qsl(parts.query)).get("virtual_host", "0").lstrip("/")
         return f"unix://{parts.path}?db={database or 0}"
     if parts.scheme not in {"redis", "rediss", "unix"}:
-        raise BadSettings("AFTERTURN_BROKER_URL: needs redis://, rediss:// or redis+socket://")
+        raise BadSettings("AFTERTURN_BROKER_URL: must begin with redis://, rediss:// or redis+socket://")
     return broker_url
 
 
 def load_settings(**given: Any) -> Settings:
     """Settings from the environment; arguments win.
 
-    Raises: BadSettings with the variable's name, never its value.
+    Raises: BadSettings with the variable's name, the place in it and what is allowed there, never its value.
     """
     try:
         return Settings(**given)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False)[0]
-        name = PREFIX + "_".join(str(part) for part in first["loc"][:2]).upper()
-        raise BadSettings(f"{name}: {first['msg']}") from None
+        known = [name for name, _ in variables()]
+        raise BadSettings(setting_faults.first_fault(exc, Settings.model_json_schema(), known, PREFIX)) from None
     except SettingsError:
         # Its message names the field or the source only in prose, and its cause quotes the value.
-        raise BadSettings(f"{_broken_json()}: not valid JSON") from None
+        raise BadSettings(_broken_json()) from None
 
 
 def variables() -> Iterator[tuple[str, Any]]:
@@ -284,10 +282,11 @@ def _written(value: object) -> str:
 
 
 def _broken_json() -> str:
-    for name, default in variables():
-        if isinstance(default, dict) and name in os.environ:
-            try:
-                cast("object", json.loads(os.environ[name]))
-            except ValueError:
-                return name
-    return PREFIX + "*"
+    texts = {**secret_texts(), **os.environ}
+    complex_names = [name for name, default in variables() if isinstance(default, dict)]
+    areas = {
+        f"{PREFIX}{name}".upper(): f"{PREFIX}{name}_{next(iter(_fields(field.default)))}".upper()
+        for name, field in Settings.model_fields.items()
+        if isinstance(field.default, Area)
+    }
+    return setting_faults.broken_json(texts, complex_names, areas) or f"{PREFIX}*: must be JSON"

@@ -162,7 +162,7 @@ def _batch(
 ) -> tuple[Undone, UUID | None]:
     row = undos.find(session, tenant_id, undo_id)
     if row is None:
-        raise NotFound
+        raise NotFound("undo", undo_id)
     return _one_batch(ground_of(session, kit, tenant_id), kit, row, who, after)
 
 
@@ -217,7 +217,7 @@ def _withdraw(session: Session, kit: Desk, tenant_id: UUID, undo_id: UUID, *, wh
     ground = ground_of(session, kit, tenant_id)
     row = undos.find(session, tenant_id, undo_id)
     if row is None:
-        raise NotFound
+        raise NotFound("undo", undo_id)
     if row.withdraws is not None or row.kind == undos.SUMMARY:
         raise BadInput("undo_id", "is not valid")
     taken = reviews.of_undo(session, undo_id)
@@ -303,7 +303,7 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
     if target.user_id is not None:
         user = tenancy.find_user(session, tenant, target.user_id)
         if user is None:
-            raise NotFound
+            raise NotFound("user", unsaid=target.user_id)
         user_ref = user.id
     match target.kind:
         case "session":
@@ -311,7 +311,7 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
                 raise BadInput("user_id", "is required")
             ref = sessions.session_ref(user_ref, sessions.session_hash(tenant, target.name))
             if sessions.find(session, ref) is None:
-                raise NotFound
+                raise NotFound("session", unsaid=target.name)
             return str(ref), user_ref
         case "source":
             return target.name, user_ref
@@ -320,7 +320,7 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
         case "summary":
             summary_id = _uuid(target.name)
             if catalogue.episode(session, tenant.id, summary_id) is None:
-                raise NotFound
+                raise NotFound("summary", summary_id)
             return str(summary_id), user_ref
 
 
