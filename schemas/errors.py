@@ -20,6 +20,7 @@ No message holds text that a user wrote.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 
@@ -109,16 +110,27 @@ class NotFound(Permanent):
     code = "not_found"
 
     def __init__(
-        self, kind: str = "", name: UUID | str = "", *, unsaid: str = "", told: str = "", code: str | None = None
+        self,
+        kind: str = "",
+        name: UUID | str = "",
+        *,
+        unsaid: str = "",
+        known: Sequence[str] = (),
+        told: str = "",
+        code: str | None = None,
     ) -> None:
         """A `kind` of thing (`schemas.fault_words.KINDS`) of the id `name`; or, when there is more to say, `told`.
 
         `unsaid` is an id that may tell who somebody is: it stands in no message, and only who typed it is shown it.
+        `known` are those that are there.
         """
         message = f"no {kind} {'of that name' if unsaid else name}" if kind else told
+        if known:
+            message += f"; known are {', '.join(known)}"
         super().__init__(message, code=code)
         self.kind = kind
         self.unsaid = unsaid
+        self.known = tuple(known)
 
 
 class Conflict(Permanent):

@@ -172,8 +172,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("episode {} is no summary of several", "情节 {} 不是合并摘要"),
     ("there is no version {} of {}, or it was withdrawn before", "没有版本 {}（{}），或已撤回"),
     ("these two are not joined", "这两个编号没有关联"),
-    ("nothing of this tenant has the source {}; known are {}", "该租户没有来源为 {} 的内容；已有来源：{}"),
-    ("nothing of this tenant has a source yet", "该租户还没有任何带来源的内容"),
     ("the key is not valid", "该凭据无效"),
     ("the key was revoked", "该凭据已被作废"),
     ("the key has expired", "该凭据已过期"),
@@ -207,7 +205,7 @@ _MENDS: tuple[tuple[str, str], ...] = (
     ("install {}", "安装 {}"),
 )
 _NAME = re.compile(r"((?:AFTERTURN_[A-Z_*]+|--[a-z-]+|role)(?:\[.*?\]|, AFTERTURN_[A-Z_]+| [a-z]+)*): (.+)", re.DOTALL)
-_NOTHING = re.compile(rf"no ({'|'.join(KINDS)}) (?:of that name|(\S+))")
+_NOTHING = re.compile(rf"no ({'|'.join(KINDS)}) (?:of that name|(\S+?))(?:; known are (.+))?")
 
 
 def fault_text(message: str, language: str) -> str:
@@ -222,8 +220,8 @@ def fault_text(message: str, language: str) -> str:
     if named := _NAME.fullmatch(message):
         return f"{named[1]}：{fault_text(named[2], language)}"
     if nothing := _NOTHING.fullmatch(message):
-        kind = KINDS[nothing[1]]
-        return f"没有{kind} {nothing[2]}" if nothing[2] else f"没有这个{kind}"
+        kind, known = KINDS[nothing[1]], f"；已有：{'、'.join(nothing[3].split(', '))}" if nothing[3] else ""
+        return (f"没有{kind} {nothing[2]}" if nothing[2] else f"没有这个{kind}") + known
     return reason_text(message, language)
 
 

@@ -20,7 +20,7 @@ from schemas.dossiers import UndoView
 from schemas.envelopes import disclose, enclose
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Episode, Evidence, Review, Tenant, Turn, Undo, User
-from stores import aliases, catalogue, hot, reviews, sessions, spans, tenancy, undos, upkeep
+from stores import aliases, catalogue, hot, ledger, reviews, sessions, spans, tenancy, undos, upkeep
 from stores import turns as said
 from stores.sql import after_commit
 from tasks import consolidate, outcomes, slots
@@ -44,11 +44,13 @@ class Target:
     """What is taken back. `name` is the session's id, the source's name, or the id of an event or a summary.
 
     A session needs its user; a source may be narrowed to one. A summary of several episodes gives them back.
+    With `is_ahead` nothing needs to be of a source or an event yet: what is still under way counts as well.
     """
 
     kind: Kind
     name: str
     user_id: str | None = None
+    is_ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +101,12 @@ def listed(kit: Desk, tenant_id: UUID, *, limit: int = 100) -> list[UndoView]:
 
 def _view(session: Session, row: Undo) -> UndoView:
     user = None if row.user_ref is None else session.get(User, row.user_ref)
+    spoken = sessions.find(session, UUID(row.target)) if row.kind == undos.SESSION else None
     return UndoView(
         id=row.id,
         kind=row.kind,
         target=row.target,
+        name=row.target if row.kind != undos.SESSION else None if spoken is None else disclose(spoken.session_id),
         user_id=None if user is None else disclose(user.user_id),
         until=row.until,
         withdraws=row.withdraws,
@@ -148,6 +152,8 @@ def _begin(
         reason=enclose(reason),
         decided_at=ground.now,
     )
+    if target.kind != undos.SUMMARY and not target.is_ahead and not undos.holds(session, row):
+        _refuse_unheard(session, ground.tenant, target)
     undos.add(session, row)
     if target.kind == undos.SUMMARY:
         return row.id, Undone(undo_id=row.id, episodes=consolidate.take_back(session, UUID(name), ground.now)), None
@@ -322,6 +328,14 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
             if catalogue.episode(session, tenant.id, summary_id) is None:
                 raise NotFound("summary", summary_id)
             return str(summary_id), user_ref
+
+
+def _refuse_unheard(session: Session, tenant: Tenant, target: Target) -> None:
+    """Nothing is of it: a typing error, unless the ledger has heard of the event."""
+    if target.kind == "source":
+        raise NotFound("source", unsaid=target.name, known=undos.sources(session, tenant.id))
+    if target.kind == "event" and not ledger.look_up(session, tenant.id, [_uuid(target.name)]):
+        raise NotFound("event", _uuid(target.name))
 
 
 def _uuid(name: str) -> UUID:

@@ -14,7 +14,9 @@ def said(exc: ServiceError) -> str:
     if isinstance(exc, BadInput):
         return f"{exc.field}: {fault_text(exc.reason, language)}"
     if isinstance(exc, NotFound) and exc.unsaid:
-        return tr(f"没有{KINDS[exc.kind]} {exc.unsaid}", f"no {exc.kind} {exc.unsaid}")
+        nameless = tr(f"没有这个{KINDS[exc.kind]}", f"no {exc.kind} of that name")
+        named = tr(f"没有{KINDS[exc.kind]} {exc.unsaid}", f"no {exc.kind} {exc.unsaid}")
+        return fault_text(str(exc), language).replace(nameless, named, 1)
     if str(exc) != (type(exc).__doc__ or "").strip():
         return fault_text(str(exc), language)
     if exc.code == NotFound.code:
