@@ -91,19 +91,23 @@ def _messages() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name)
         }
         for node in ast.walk(function):
-            if isinstance(node, ast.Call) and _name(node) in {*RAISED, "fault"}:
-                told = [keyword.value for keyword in node.keywords if keyword.arg == "told"]
-                given = (
-                    node.args[1:2]
-                    if _name(node) == "BadInput"
-                    else told
-                    if _name(node) == "NotFound"
-                    else node.args[:1]
-                )
-                for argument in given:
-                    one = named.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
-                    if (message := _text(one)) is not None:
-                        yield message, f"{path.relative_to(ROOT)}:{node.lineno}"
+            for argument in _told(node) if isinstance(node, ast.Call) else ():
+                one = named.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
+                if (message := _text(one)) is not None:
+                    yield message, f"{path.relative_to(ROOT)}:{argument.lineno}"
+
+
+def _told(call: ast.Call) -> list[ast.expr]:
+    """The argument of an error that says what happened."""
+    match _name(call):
+        case "BadInput":
+            return call.args[1:2]
+        case "BadFile":
+            return call.args[1:2] if len(call.args) == 2 else []  # a third is its Chinese
+        case "NotFound":
+            return [keyword.value for keyword in call.keywords if keyword.arg == "told"]
+        case name:
+            return call.args[:1] if name in {*RAISED, "fault"} else []
 
 
 def _text(node: ast.expr) -> str | None:
