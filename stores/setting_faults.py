@@ -43,10 +43,10 @@ def unknown(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is spelt most alike; None when none is near."""
+    """The known name that begins like it or is spelt most alike; None when none is near."""
     prefix = name[: name.index("_") + 1] if "_" in name else ""
-    rests = [one.removeprefix(prefix) for one in known]
-    near = get_close_matches(name.removeprefix(prefix), rests, n=1, cutoff=0.75)
+    rest, rests = name.removeprefix(prefix), [one.removeprefix(prefix) for one in known]
+    near = [one for one in rests if one.startswith(f"{rest}_")] or get_close_matches(rest, rests, n=1, cutoff=0.65)
     return prefix + near[0] if near else None
 
 

@@ -39,6 +39,8 @@ from stores.setting_areas import (
 
 PREFIX = "AFTERTURN_"
 
+#: Of compose.yaml and the image: for whoever starts containers, and read by nothing in them.
+_DEPLOYED = ("AFTERTURN_EXTRAS", "AFTERTURN_IMAGE", "AFTERTURN_PUBLISHED_PORT")
 #: Where to knock when a service listens on every address.
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not where to listen
 
@@ -264,11 +266,14 @@ def environment_with(settings: Settings) -> dict[str, str]:
     return {**os.environ, **as_environment(settings)}
 
 
-def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
-    """AFTERTURN_* names that are set and that nothing reads: likely typing errors."""
-    known = {name for name, _ in variables()}
-    names = os.environ if environment is None else environment
-    return sorted(n for n in names if n.startswith(PREFIX) and n not in known and not n.startswith("AFTERTURN_TEST_"))
+def unknown_variables(environment: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """AFTERTURN_* names that are set, here or in secret files, and that nothing reads; each with what may be meant."""
+    known = [name for name, _ in variables()]
+    names = {**secret_texts(), **os.environ} if environment is None else environment
+    strange = (name for name in names if name.startswith(PREFIX) and name not in {*known, *_DEPLOYED})
+    return {
+        name: setting_faults.nearest(name, known) for name in sorted(strange) if not name.startswith(f"{PREFIX}TEST_")
+    }
 
 
 def _fields(area: Area) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import cast
 
 from schemas.errors import BadSettings, ServiceError, StoreBusy
-from stores.settings import Settings, load_settings, unknown_variables
+from stores.settings import Settings, load_settings
 from workers import broker, delivery_checks, presence
-from workers.faults import said
+from workers.faults import said, unknown_settings
 from workers.findings import UP, Check, fail, ok, warn
 from workers.processes import WORKERS, ask
 from workers.speech import tr
@@ -100,9 +100,8 @@ def _delivery(settings: Settings) -> list[Check]:
 
 
 def _variables(_: Settings) -> Check:
-    unknown = unknown_variables()
-    if unknown:
-        return warn("settings", tr("没有这些设置：", "no such settings: ") + ", ".join(unknown), "deploy/.env.example")
+    if unknown := unknown_settings():
+        return warn("settings", unknown, "deploy/.env.example")
     return ok("settings", tr("有效", "valid"))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from memory.wording import reason_words
 from schemas.errors import BadInput, NotFound, ServiceError
 from schemas.fault_words import KINDS, fault_text
-from workers.speech import tr
+from stores.settings import unknown_variables
+from workers.speech import tell, tr
 
 
 def said(exc: ServiceError) -> str:
@@ -23,3 +24,19 @@ def said(exc: ServiceError) -> str:
         return tr("该租户中没有这个对象。", str(exc))
     words = reason_words(exc.code, language)
     return str(exc) if words == exc.code else words
+
+
+def unknown_settings() -> str:
+    """The AFTERTURN_* names that are set and that nothing reads, with what may be meant; empty when there are none."""
+    found = unknown_variables()
+    named = (
+        name + ("" if near is None else tr(f"（是否要写 {near}？）", f" (did you mean {near}?)"))
+        for name, near in found.items()
+    )
+    return tr("没有这些设置：", "no such settings: ") + tr("、", ", ").join(named) if found else ""
+
+
+def tell_unknown_settings() -> None:
+    """Warns of them, as a process starts."""
+    if found := unknown_settings():
+        tell(f"注意：{found}", f"warning: {found}")

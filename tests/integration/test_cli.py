@@ -111,6 +111,20 @@ def test_doctor_makes_nothing(home: Path, language: str, said: str) -> None:
     assert list(home.iterdir()) == []
 
 
+def test_a_misspelt_setting_is_told_by_doctor_and_at_the_start(home: Path) -> None:
+    misspelt = {"AFTERTURN_BROKR_URL": "redis://:hush@h/0"}
+
+    found = run(home, "doctor", **misspelt)
+    started = run(home, "up", "--lang", "zh", AFTERTURN_BROKER_URL="redis://127.0.0.1:9/1", **misspelt)
+    worker = run(home, "worker", "nobody", **misspelt)
+
+    hint = "AFTERTURN_BROKR_URL (did you mean AFTERTURN_BROKER_URL?)"
+    assert f"[warn] settings: no such settings: {hint}" in found.stdout
+    assert "注意：没有这些设置：AFTERTURN_BROKR_URL（是否要写 AFTERTURN_BROKER_URL？）" in started.stderr
+    assert f"warning: no such settings: {hint}" in worker.stderr
+    assert "hush" not in found.stdout + started.stderr + worker.stderr
+
+
 def test_doctor_tells_a_chinese_reader_in_chinese(home: Path) -> None:
     found = run(home, "doctor", "--lang", "zh")
     migrated = run(home, "migrate")

@@ -207,9 +207,22 @@ def test_a_broker_that_redis_cannot_speak_to_is_refused() -> None:
 
 
 def test_a_misspelt_variable_is_found() -> None:
-    found = unknown_variables({"AFTERTURN_KYE": "", "AFTERTURN_KEY": "", "AFTERTURN_TEST_REDIS_URL": "", "PATH": ""})
+    set_here = ("BROKR_URL", "WINDOW_IDLE", "POLICY", "KEY", "TEST_REDIS_URL", "IMAGE")
 
-    assert found == ["AFTERTURN_KYE"]
+    found = unknown_variables({"PATH": "", **{f"AFTERTURN_{name}": "" for name in set_here}})
+
+    assert found == {
+        "AFTERTURN_BROKR_URL": "AFTERTURN_BROKER_URL",
+        "AFTERTURN_POLICY": None,
+        "AFTERTURN_WINDOW_IDLE": "AFTERTURN_WINDOW_IDLE_SECONDS",
+    }
+
+
+def test_a_misspelt_secret_file_is_found(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    (home / "AFTERTURN_DATABSE_URL").write_text("postgresql://u:hush@h/d")
+    monkeypatch.setenv("AFTERTURN_SECRETS_DIR", str(home))
+
+    assert unknown_variables() == {"AFTERTURN_DATABSE_URL": "AFTERTURN_DATABASE_URL"}
 
 
 def test_the_example_lists_every_variable_with_its_default() -> None:
