@@ -7,6 +7,9 @@ from collections.abc import Mapping
 
 from schemas.reasons import reason_text
 
+Words = tuple[tuple[str, str], ...]
+Compiled = tuple[tuple[re.Pattern[str], str], ...]
+
 KINDS: Mapping[str, str] = {
     "alias": "关联编号",
     "dead letter": "死信",
@@ -28,7 +31,7 @@ KINDS: Mapping[str, str] = {
 """What may not be found -> zh."""
 
 # What an error says -> zh. {} stands for what differs, in the same order in both.
-_WORDS: tuple[tuple[str, str], ...] = (
+_WORDS: Words = (
     # Settings
     ("there is no such setting", "没有这个设置"),
     ("there is no such setting; did you mean {}?", "没有这个设置；是否要写 {}？"),
@@ -219,7 +222,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("has other dimensions than those in the index", "维数与索引不同"),
     ("is empty", "为空"),
 )
-_MENDS: tuple[tuple[str, str], ...] = (
+_MENDS: Words = (
     ("{} makes one, or {}", "{} 会新建一个，或运行 {}"),
     (
         "install valkey or redis-server, or set {} to a Redis or Valkey that you run",
@@ -239,8 +242,8 @@ def fault_text(message: str, language: str) -> str:
         return message
     fault, _, mend = message.partition(". Mend: ")
     if mend:
-        return f"{fault_text(fault, language)}。修复：{_said(mend, _MENDED) or mend}"
-    if (found := _said(message, _SAID)) is not None:
+        return f"{fault_text(fault, language)}。修复：{worded(mend, _MENDED) or mend}"
+    if (found := worded(message, _SAID)) is not None:
         return found
     if named := _NAME.fullmatch(message):
         return f"{named[1]}：{fault_text(named[2], language)}"
@@ -250,14 +253,19 @@ def fault_text(message: str, language: str) -> str:
     return reason_text(message, language)
 
 
-def _pattern(english: str) -> re.Pattern[str]:
-    return re.compile("(.+?)".join(re.escape(part) for part in english.split("{}")), re.DOTALL)
+def compiled(words: Words) -> Compiled:
+    """Words as `worded` takes them: what is said, with {} for what differs, and its Chinese."""
+    return tuple((_pattern(english), chinese) for english, chinese in words)
 
 
-def _said(message: str, words: tuple[tuple[re.Pattern[str], str], ...]) -> str | None:
+def worded(message: str, words: Compiled) -> str | None:
+    """The Chinese of a message by the first of the words that fit it whole; None when none do."""
     matches = ((pattern.fullmatch(message), chinese) for pattern, chinese in words)
     return next((chinese.format(*match.groups()) for match, chinese in matches if match), None)
 
 
-_SAID = tuple((_pattern(english), chinese) for english, chinese in _WORDS)
-_MENDED = tuple((_pattern(english), chinese) for english, chinese in _MENDS)
+def _pattern(english: str) -> re.Pattern[str]:
+    return re.compile("(.*?)".join(re.escape(part) for part in english.split("{}")), re.DOTALL)
+
+
+_SAID, _MENDED = compiled(_WORDS), compiled(_MENDS)

@@ -17,6 +17,7 @@ from schemas.errors import BadSettings, ServiceError, Transient
 from stores.settings import load_settings, locale_language
 from workers.faults import said
 from workers.speech import Language, speak, tell, tr
+from workers.usage import run_in_chinese
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -25,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         language, words = _take_language(list(sys.argv[1:] if argv is None else argv))
         speak(language)
+        if language == "zh":
+            sys.exit(run_in_chinese(build(), words))
         build()(args=words, prog_name="afterturn")
     except ServiceError as exc:
         tell(f"错误（{exc.code}）：{said(exc)}", f"error ({exc.code}): {said(exc)}")
