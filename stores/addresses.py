@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from sqlalchemy import URL
 
@@ -11,7 +11,8 @@ def database_address(url: URL) -> str:
     """`host:port/name` as the URL has them; the path of a file."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
-    hosts = [str(url.host)] if url.host else _hosts(url)
+    named = url.query.get("host", "localhost")
+    hosts = [_bracketed(url.host)] if url.host else [named] if isinstance(named, str) else named
     port = f":{url.port}" if url.port else ""
     return f"{','.join(hosts)}{port}/{url.database or ''}"
 
@@ -21,14 +22,12 @@ def server_address(url: str) -> str:
     parts = urlsplit(url)
     if not parts.hostname:
         return parts.path
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     try:
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
         port = ""
-    return f"{host}{port}{parts.path.rstrip('/')}"
+    return f"{_bracketed(parts.hostname)}{port}{parts.path.rstrip('/')}"
 
 
-def _hosts(url: URL) -> list[str]:
-    given = [value for name, value in parse_qsl(urlsplit(url.render_as_string()).query) if name == "host"]
-    return given or ["localhost"]
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -79,7 +79,7 @@ def connect(broker_url: str, *, timeout_seconds: float = CONNECT_SECONDS) -> Red
 
 
 def examine(broker_url: str) -> BrokerFacts:
-    """What the broker at this URL is set to. Raises: StoreBusy without an answer, BadSettings when it refuses us."""
+    """What the broker at this URL is set to. Raises: StoreBusy when it does not answer us, BadSettings on a bad URL."""
     from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError  # noqa: PLC0415
 
     client = connect(broker_url)
@@ -90,7 +90,8 @@ def examine(broker_url: str) -> BrokerFacts:
         with suppress(ResponseError):  # managed brokers refuse CONFIG; INFO says all that must be known
             fsync = client.config_get("appendfsync").get("appendfsync")  # pyright: ignore[reportUnknownMemberType]
     except (AuthenticationError, NoPermissionError):
-        raise BadSettings(f"AFTERTURN_BROKER_URL: the broker at {where} does not let this user in") from None
+        # Not for good: passwords are changed at one end first.
+        raise StoreBusy(f"the broker at {where} does not let this user in") from None
     except RedisError:
         raise StoreBusy(f"the broker at {where} does not answer") from None
     finally:
