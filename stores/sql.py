@@ -42,6 +42,7 @@ _MIGRATIONS = Path(__file__).resolve().parent.parent / "deploy" / "migrations"
 _FOLLOW_UPS = "after_commit"
 _WRITES = sqlite.WRITES
 _WAIT_MS = postgres.WAIT_MS
+_FORM = "AFTERTURN_DATABASE_URL: must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 
 
 class HasDatabaseUrl(Protocol):
@@ -123,7 +124,7 @@ class Database:
             except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
                 spent = time.monotonic() - started
                 if not failures.is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= limit:
-                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
+                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s", self.url)
                     raise
                 logger.info("write repeated attempt=%d reason=%s", attempt, failures.reason(exc))
                 time.sleep(random.uniform(0.0, min(1.0, 0.01 * 2**attempt)))  # noqa: S311  jitter, not a secret
@@ -141,7 +142,7 @@ class Database:
             with Session(self.engine.execution_options(**options), expire_on_commit=False, autoflush=False) as session:
                 yield session
         except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-            failures.raise_busy(exc, "read failed")
+            failures.raise_busy(exc, "read failed", self.url)
             raise
 
     def now(self, session: Session) -> datetime:
@@ -226,7 +227,7 @@ def upgrade(settings: HasDatabaseUrl | str, revision: str = "head") -> tuple[str
     from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    with _migrating(settings) as (config, connection):
+    with _migrating(settings, "migration failed") as (config, connection):
         before = MigrationContext.configure(connection).get_current_revision()
         command.upgrade(config, revision)
         return before, MigrationContext.configure(connection).get_current_revision()
@@ -236,7 +237,7 @@ def current_revision(settings: HasDatabaseUrl | str) -> str | None:
     """The revision the database is at; None for an empty one."""
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    with _migrating(settings) as (_, connection):
+    with _migrating(settings, "its revision cannot be read") as (_, connection):
         return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -252,7 +253,7 @@ def head_revision() -> str:
 
 
 @contextmanager
-def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connection], None, None]:
+def _migrating(settings: HasDatabaseUrl | str, failed: str) -> Generator[tuple[Config, Connection], None, None]:
     url = settings if isinstance(settings, str) else settings.database_url
     database = Database(url, replace(OPERATOR, name="afterturn-migrate"))
     config = _config()
@@ -265,7 +266,7 @@ def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connec
             config.attributes["connection"] = connection
             yield config, connection
     except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-        failures.raise_busy(exc, "migration failed")
+        failures.raise_busy(exc, failed, database.url)
         raise
     finally:
         database.dispose()
@@ -283,16 +284,15 @@ def _checked(url: str) -> str:
     """The URL with its driver named. Raises: BadSettings."""
     try:
         parsed = make_url(url)
-    except sa_exc.ArgumentError as exc:
-        msg = "database_url: no SQLAlchemy URL"
-        raise BadSettings(msg) from exc
+    except (sa_exc.ArgumentError, ValueError):
+        # Without its cause: it may quote the URL, and that a password.
+        raise BadSettings(_FORM) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite" and parsed.database not in (None, "", ":memory:"):
         return url
     if backend in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    msg = f"database_url: a file of SQLite or PostgreSQL is needed, not {backend}"
-    raise BadSettings(msg)
+    raise BadSettings(_FORM)
 
 
 def _engine(url: str, terms: Terms, *, is_read_only: bool) -> Engine:
