@@ -30,11 +30,26 @@ def test_a_key_or_url_that_is_no_text_is_refused(
         ask("Lyon", user="u1", **{"key": KEY, **given})
 
 
-@pytest.mark.parametrize("name", ["user", "start", "session", "ticket", "agent"])
-def test_a_wrong_argument_is_called_what_the_caller_calls_it(name: str) -> None:
+@pytest.mark.parametrize(
+    ("ask", "name"),
+    [(why, name) for name in ("user", "start", "session", "ticket", "agent")]
+    + [(recall, name) for name in ("user", "session", "thread", "ticket", "agent")],
+)
+def test_a_wrong_argument_is_called_what_the_caller_calls_it(ask: Callable[..., Any], name: str) -> None:
     given: dict[str, Any] = {"user": "u1", name: 5}
 
     with pytest.raises(BadEvent) as wrong:
-        why("Lyon", key=KEY, **given)
+        ask("Lyon", key=KEY, **given)
 
     assert (wrong.value.field, wrong.value.reason) == (name, "must be a string")
+
+
+@pytest.mark.parametrize("name", ["scopes", "kinds", "tags"])
+@pytest.mark.parametrize("values", [5, None, "user"])
+def test_what_is_no_list_is_refused_by_name(name: str, values: object) -> None:
+    given: dict[str, Any] = {name: values}
+
+    with pytest.raises(BadEvent) as wrong:
+        recall("Lyon", user="u1", key=KEY, **given)
+
+    assert (wrong.value.field, wrong.value.reason) == (name, "must be a list")

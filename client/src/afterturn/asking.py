@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 
 from afterturn.credentials import find_credential
-from afterturn.errors import BadCredential, BadEvent, BadSetting, NotReachable, Refused
+from afterturn.errors import BadEvent, BadSetting, NotReachable, Refused
 from afterturn.tracing import traceparent
 
 if TYPE_CHECKING:
@@ -63,9 +63,6 @@ def question(
 
     Raises: BadSetting, BadCredential.
     """
-    if not isinstance(cast("object", key), str | None):
-        msg = "key: must be a string"
-        raise BadCredential(msg)
     headers = {"Authorization": find_credential(key).bearer(), "Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = "application/json"
