@@ -50,7 +50,7 @@ from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
-from tasks import consent, slots, undo, verdict
+from tasks import consent, slots, undo, unkept, verdict
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import hold, owe_touched
@@ -82,6 +82,7 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     stated = [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE]
     folded = slots.write(work, stated)
     held = hold(work, folded, kept)
+    unkept.hold_repeated(work)
     if work.undone:
         undo.enforce(work, stated)
     consent.take(work)
@@ -89,7 +90,8 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     verdict.count(work, draft)
     _save_moments(work, episode_id)
     _open_requests(work)
-    windows.finish(session, work.claim)
+    had_unkept = unkept.leave_no_words(work)
+    windows.finish(session, work.claim, keeps_answer=not had_unkept)
     after_commit(session, partial(work.kit.hot.drop, _marks(work, folded)))
     after_commit(session, partial(hint, INDEX))
     return Counter(one.decision.write_status for one in kept) + Counter(dropped=len(dropped))
@@ -167,7 +169,10 @@ def _save_drafts(
     work: Work, draft: WindowDraft, judged: Sequence[Judged], dropped: Sequence[Dropped], own: Sequence[OwnDraft]
 ) -> None:
     facts_said = [fact.model_dump() for fact in draft.facts]
-    rows = [_draft_row(work, one.ordinal, facts_said[one.ordinal], _no_evidence(one)) for one in dropped]
+    rows = [
+        _draft_row(work, one.ordinal, unkept.without_words(work, facts_said[one.ordinal], None), _no_evidence(one))
+        for one in dropped
+    ]
     rows += [_judged_row(work, one.verified.ordinal, facts_said[one.verified.ordinal], one) for one in judged]
     for place, one in enumerate(own, len(facts_said)):
         content = {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
@@ -177,7 +182,7 @@ def _save_drafts(
 
 def _judged_row(work: Work, ordinal: int, content: Mapping[str, object], one: Judged) -> Draft:
     stated = gate.statement_of(one.verified)
-    row = _draft_row(work, ordinal, content, one.decision)
+    row = _draft_row(work, ordinal, unkept.without_words(work, content, one.verified.event_id), one.decision)
     row.policy_version = work.gate.version
     row.inputs = {
         **asdict(stated),
