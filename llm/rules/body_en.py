@@ -36,7 +36,14 @@ _ALLERGY_TO = re.compile(
     re.IGNORECASE,
 )
 _INTOLERANT = re.compile(
-    r"(?P<v>lactose|gluten|fructose|histamine|dairy|egg|wheat|soy)[ -]intoleran(?:t|ce)\b", re.IGNORECASE
+    r"(?P<v>lactose|gluten|fructose|histamine|dairy|milk|eggs?|wheat|soya?|alcohol|caffeine|sul(?:ph|f)ites?"
+    r"|salicylate)[ -]intoleran(?:t|ce)\b",
+    re.IGNORECASE,
+)
+_INTOLERANT_TO = re.compile(
+    r"(?:(?:[a-z]+ly|very|a bit|quite)\s+)?(?:intolerant|(?:have|has|got)\s+an?\s+(?:[a-z]+\s+)?intolerance)\s+"
+    r"(?:to|of)\s+(?!(?:people|others|criticism|change|noise|mistakes|delays?|opinions?|fools|nonsense)\b)",
+    re.IGNORECASE,
 )
 _OUTGREW = re.compile(
     r"(?:outgrew|outgrown|grew out of|lost)\s+(?:my|his|her|the)\s+(?P<v>[a-z]+(?:\s[a-z]+)?)\s+allergy", re.IGNORECASE
@@ -125,6 +132,10 @@ def _allergies(clause: Clause) -> Iterator[Finding]:
         yield from each_taste(clause, "allergy", body.tail(match.end()), op, end=_end(clause, op))
     elif not clause.copula and clause.state in {"holds", "was"} and (match := _ALLERGY_TO.match(body.text)):
         yield from each_taste(clause, "allergy", body.tail(match.end()), "+" if holds else "past")
+    elif op and (match := _INTOLERANT_TO.match(body.text)):
+        yield from each_taste(clause, "allergy", body.tail(match.end()), op, end=_end(clause, op))
+    elif (op in {"retract", "past"}) and clause.copula and (match := _INTOLERANT.match(body.text)):
+        yield stated(clause, "allergy", part(body, match, "v"), op, end=clause.whole.end)
     elif not holds:
         return
     elif not clause.copula and (match := _ALLERGY.match(body.text)):

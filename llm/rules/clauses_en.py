@@ -301,7 +301,8 @@ _COPULA = re.compile(
 _PERFECT = re.compile(
     r"^\s*(?:'ve|ve|have|has|had|'s)\s+(?=(?:just|recently|always|never|also|now|already|since"
     r"|finally|lived|worked|moved|joined|left|quit|stopped|given|gone|switched|become|turned"
-    r"|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired)\b)",
+    r"|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired"
+    r"|cut|eliminated|excluded|dropped|sworn|avoided|stayed|steered|kept)\b)",
     re.IGNORECASE,
 )
 _USED_TO = re.compile(r"^\s*(?:did\s+)?used? to\s+(be\b\s*)?", re.IGNORECASE)

@@ -225,12 +225,18 @@ def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
     return Piece(value, text.start) if ends or not strict else None
 
 
-def things(text: Piece, *, most: int = 10) -> Iterator[Piece]:
-    """The things of a liking, one by one, 吃 and 喝 left out; nothing when the first is not a thing."""
+def things(text: Piece, *, most: int = 10, choice: bool = False) -> Iterator[Piece]:
+    """The things of a liking, one by one, 吃 and 喝 left out; nothing when the first is not a thing.
+
+    `choice`: what is joined by 或 is weighed, not listed, and stays one thing as it was said.
+    """
     stop = _THING_STOP.search(text.text)
     region = Piece(text.text[: stop.start()] if stop else text.text, text.start).stripped()
     parts = [_bare_thing(part) for part in split_list(region)]
-    if parts and is_thing(parts[0].text, most=most):
+    if choice and len(parts) > 1 and "或" in region.text and all(is_thing(part.text, most=most) for part in parts):
+        first, last = parts[0].start - region.start, parts[-1].end - region.start
+        yield Piece(region.text[first:last], parts[0].start)
+    elif parts and is_thing(parts[0].text, most=most):
         yield from (part for part in parts if is_thing(part.text, most=most))
 
 
