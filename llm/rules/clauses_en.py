@@ -313,7 +313,9 @@ _NEVER = re.compile(r"^\s*never\s+", re.IGNORECASE)
 _NOT = re.compile(r"^\s*(?:not|never)\s+", re.IGNORECASE)
 _ADVERB_RUN = re.compile(rf"^\s*{_ADVERBS}", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|nowadays|these days)\b", re.IGNORECASE)
-_CANT_STAND = re.compile(r"^\s*(?:can't|cannot|cant|can not)\s+(?:stand|bear|abide|tolerate)\b", re.IGNORECASE)
+_CANT_STAND = re.compile(
+    r"^\s*(?:can't|cannot|cant|can not)\s+(?:stand|bear|abide|tolerate|get enough)\b", re.IGNORECASE
+)
 
 
 def _predicate(body: Piece) -> tuple[State, bool, bool, Piece]:

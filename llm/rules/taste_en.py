@@ -13,7 +13,8 @@ from schemas.drafts import Polarity
 
 _WE = re.compile(r"we\b", re.IGNORECASE)
 _LIKE = re.compile(
-    r"(?:likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig"
+    r"(?:(?:can'?t|cannot|could ?n[o']t) get enough(?: of)?"
+    r"|likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig"
     r"|(?:started|begun|began)\s+(?:to\s+(?:like|love|enjoy)|liking|loving|enjoying))\s+",
     re.IGNORECASE,
 )

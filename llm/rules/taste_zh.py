@@ -25,6 +25,14 @@ _DISLIKE = re.compile(
     rf"|忍不了|接受不了|无法忍受|烦(?=[^，]{{2,}})|恨(?!不得)|嫌弃|(?:吃|喝|闻|用|穿|看)不惯"
     rf"|对(?=[^，]{{1,8}}无感))\s*"
 )
+_DEVOTED = re.compile(
+    rf"^{_MUCH}对(?P<v>[^，]{{1,12}}?){_MUCH}(?P<cue>情有独钟|欲罢不能|爱不释手|(?:很|特别|非常)?(?:着迷|痴迷|入迷|上瘾)"
+    rf"|(?P<no>(?:完全|实在|真的|都|就|并)*(?:没(?:有|什么|啥)?(?:什么|啥)?兴趣|不感兴趣|不感冒|无感|提不起兴趣)))(?:了|的)?$"
+)
+_FAN = re.compile(
+    r"^(?:也|一直|其实)*(?P<no>不)?是(?:一?[个名位])?(?P<v>[^，的是]{1,10}?)的?(?:铁杆|忠实|死忠|资深|超级|狂热|骨灰级?|老|头号|铁)?"
+    r"(?:粉丝|拥趸|爱好者|发烧友|球迷|影迷|歌迷|书迷)(?:了|啦)?$"
+)
 _DOUBLE = re.compile(
     r"不是(?:不|讨厌|没有不)|(?:并不|没有|不)(?:讨厌|反感)|没(?:有)?不喜欢|不得不|谈不上|说不上|不至于"
 )
@@ -116,7 +124,13 @@ def find(clause: Clause) -> Iterator[Finding]:
         return
     yield from _favourite(clause)
     if clause.subject:
-        yield from list(_without(clause)) or list(_dropped(clause)) or list(_avoid(clause)) or list(_taste(clause))
+        yield from (
+            list(_without(clause))
+            or list(_dropped(clause))
+            or list(_avoid(clause))
+            or list(_devoted(clause))
+            or list(_taste(clause))
+        )
 
 
 def _favourite(clause: Clause) -> Iterator[Finding]:
@@ -169,6 +183,14 @@ def _avoid(clause: Clause) -> Iterator[Finding]:
         r"(?:饭|下|得|完|起|到|出|动|早饭|早餐|晚饭|午饭|药|亏|苦|东西|太|这|那|完|饱|惯|任何东西|外卖$)", value.text
     ):
         yield from each_thing(clause, "avoid", value, "-", end=clause.body.start + match.end())
+
+
+def _devoted(clause: Clause) -> Iterator[Finding]:
+    """对爵士乐情有独钟, 对足球没兴趣, 是皇马的忠实球迷."""
+    match = _DEVOTED.match(clause.body.text) or _FAN.match(clause.body.text)
+    if match and not PAST.match(clause.body.text):
+        op: Polarity = "-" if match["no"] else "+"
+        yield from each_thing(clause, "likes", part(clause.body, match, "v"), op, end=clause.whole.end)
 
 
 def _taste(clause: Clause) -> Iterator[Finding]:

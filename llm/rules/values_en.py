@@ -308,6 +308,7 @@ _NAME_STOP = re.compile(
 def person(text: Piece, *, sure: bool) -> Piece | None:
     """A name at the start of `text`. `sure`: the words before leave no doubt, so any name counts, in any case."""
     text = _after(text, r"(?:called\s+|actually\s+|just\s+|still\s+|\"|')")
+    text = _after(text, r"(?:dr|mr|mrs|ms|miss|prof|professor|sir|dame|rev)\.?\s+")
     match = _NAME.match(text.text)
     if match:
         first = match[0].split()[0].lower()

@@ -70,7 +70,7 @@ _SOUNDS = (
     "阿埃艾安昂奥巴拜鲍贝比彼宾波伯博勃布策茨达戴丹但德邓迪蒂丁顿敦多俄恩尔法凡菲费芬弗佛盖冈戈格根瓜圭哈赫亨惠霍基吉加"
     "贾杰津卡凯坎柯科克肯库昆拉莱兰劳勒雷黎里利列烈隆卢鲁伦罗洛吕玛马麦曼芒梅蒙米密摩莫墨默姆穆拿那纳娜奈内尼涅纽努诺"
     "欧帕潘庞佩彭皮珀普齐奇恰乔钦琼丘撒萨塞赛桑瑟森沙莎舍圣施士史舒斯苏索塔泰坦汤唐陶特滕廷突图托瓦威韦维温翁沃乌希锡"
-    "谢辛休雅亚耶伊依尤约泽扎詹佐莉丽琳妮娅"
+    "谢辛休雅亚耶伊依尤约泽扎詹佐莉丽琳妮娅古买热孜江提帕措卓格吉其仁次央措旦罕"
 )
 _BY_SOUND = re.compile(f"[{_SOUNDS}]{{2,6}}")
 _NO_SOUND = re.compile(r"^[那内]|^.[里内]$")
@@ -104,7 +104,7 @@ def _is_name(name: str, *, sure: bool) -> bool:
     if _NOT_NAME.search(name) and not (sure and _NICK.fullmatch(name) and not re.search(r"[不没了的是在]", name)):
         return False
     if _BY_SOUND.fullmatch(name) and not _NO_SOUND.search(name) and name not in PLACE_SET:
-        return sure or name[-1] in "莉娜丽莎琳妮娅雅亚玛"
+        return sure or name[-1] in "莉娜丽莎琳妮娅雅亚玛" or (len(name) > 2 and name[-1] in "江提孜帕措吉仁央罕特尔姆")
     if any(name.startswith(surname) for surname in COMPOUND_SURNAMES) and len(name) in {3, 4}:
         return True
     if sure and _NICK.fullmatch(name):
