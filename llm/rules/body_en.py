@@ -52,8 +52,8 @@ _DIET = re.compile(
     r"(?:an?\s+)?(?:(?:strict|strictly|lifelong|life-long|committed|mostly|total|proud|devout|on a"
     r"|on an?|following an?|follow an?|eat(?:s|ing)?|keep(?:s|ing)?|gone|went|going|turned|became"
     r"|(?:switched|changed|moved) to(?: an?)?"
-    r"|become|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%"
-    r"|ovo-lacto|lacto-ovo|lacto)\s+)*"
+    r"|become|started|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%"
+    r"|ovo-lacto|lacto-ovo|lacto)\s+)*(?:an?\s+)?"
     r"(?P<v>vegetarian|veggie|vegan|pescatarian|pescetarian|flexitarian|halal|kosher|keto"
     r"|ketogenic|paleo|plant[- ]based|gluten[- ]free|dairy[- ]free|lactose[- ]free|low[- ]carb"
     r"|low[- ]salt|low[- ]sodium|low[- ]sugar)\b(?!\s+(?:restaurant|place|option|recipe|food "
@@ -166,7 +166,7 @@ def _diet(clause: Clause) -> Iterator[Finding]:
     if match is None or clause.state in {"not", "cannot"}:
         return
     lead = clause.body.text[: match.start("v")].lower()
-    verb = re.match(r"(?:eat|keep|follow|stick|went|gone|turned|became|become|switched|changed|moved)", lead)
+    verb = re.match(r"(?:eat|keep|follow|stick|went|gone|turned|became|become|started|switched|changed|moved)", lead)
     if not (clause.copula or verb or clause.perfect or clause.state in {"over", "was"}):
         return
     rest = clause.body.text[match.end() :]

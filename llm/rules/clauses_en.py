@@ -145,6 +145,8 @@ _IRONY = re.compile(
     r"(?:^|\b)(?:oh,? (?:great|wonderful|fantastic|joy|lovely|perfect|good|brilliant|nice|sure"
     r"|yay)|yeah,? right|just (?:love|adore)\b(?=.*\b(?:waiting|when|how|being|getting|having"
     r"|spending|paying|hold)\b)"
+    r"|(?:wow|yay|great|awesome|fantastic|wonderful|brilliant)[,!]? i (?:just |really |absolutely )?"
+    r"(?:love|adore|enjoy) (?:getting|losing|being|paying|having to|redoing|waiting|missing|spending)\b"
     r"|gotta love|don't you just love|said no one|what a joy|how wonderful that|thanks a lot for "
     r"nothing|\bnot!+$|as if i|/s\b|sarcasm|lucky me|my favou?rite (?:thing|part|hobby) (?:is"
     r"|about).*\b(?:waiting|hold|queue|bug|crash))",

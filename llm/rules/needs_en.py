@@ -44,13 +44,13 @@ _BY_DATE = re.compile(
     re.IGNORECASE,
 )
 _NEED_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|too|as well|please|asap|that (?:is"
+    r"[,.;!?()\"]|\s+(?:(?:because|since|when|if|but|so|as soon|as|until|now|too|as well|please|asap|that (?:is"
     r"|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow"
     r"|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be"
     r"|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know"
-    r"|understand|talk|speak)|for (?:my|the|our|a|his|her)|under (?=[$€£¥]|\d)|for (?=(?:under"
-    r"|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)|below (?=[$€£¥]|\d)|up to (?=[$€£¥]"
-    r"|\d)|with a budget)",
+    r"|understand|talk|speak)|for (?:my|the|our|a|his|her)|with a budget)\b"
+    r"|under (?=[$€£¥]|\d)|for (?=(?:under|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)"
+    r"|below (?=[$€£¥]|\d)|up to (?=[$€£¥]|\d))",
     re.IGNORECASE,
 )
 _NO_NEED = re.compile(

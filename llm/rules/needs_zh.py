@@ -135,7 +135,7 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
             not told
             or not amounts
             or len(amounts) > 2
-            or ("预算" not in text and not needed and not re.search(r"花|价|超过", text))
+            or ("预算" not in text and not needed and not re.search(r"花|价|超过|控制在", text))
         ):
             continue
         amount = amounts[-1]
