@@ -25,6 +25,8 @@ from memory.moments import is_moment
 from memory.quotas import fullest_day
 from memory.spans import RESTORED_BY_PAST
 from memory.strength import StrengthView, initial_expiry
+from memory.turns import TurnView
+from memory.unkept import NO_STORE, pointed_at
 from memory.verify import verify
 from schemas.decisions import Decision, Dropped, Flag, Verified
 from schemas.drafts import Outcome, WindowDraft
@@ -112,6 +114,11 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
     users = aliases.lock_sets(session, claim.tenant_id, [claim.user_ref])
     windows.hold(session, claim)
     heard = hear(session, claim, context_turns=kit.settings.window.context_turns)
+    own = {
+        turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
+        for turn in heard.said
+    }
+    pointed = pointed_at(heard.said, heard.context, own)
     return Work(
         session=session,
         kit=kit,
@@ -126,11 +133,13 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
             session, claim.tenant_id, [(turn, claim.user_ref, claim.session_ref) for turn in heard.said]
         ),
         gate=tenant_policies.gate_of(session, claim.tenant_id, kit.policies.gate),
-        flags={
-            turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
-            for turn in heard.said
-        },
+        flags={turn.event_id: (*own[turn.event_id], *_unkept(turn, pointed)) for turn in heard.said},
+        unkept=pointed,
     )
+
+
+def _unkept(turn: TurnView, pointed: frozenset[UUID]) -> tuple[Flag, ...]:
+    return (Flag(0, max(1, len(turn.content)), NO_STORE, "request"),) if turn.event_id in pointed else ()
 
 
 def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped], list[OwnDraft]]:
@@ -286,7 +295,7 @@ def _save_moments(work: Work, episode_id: UUID | None) -> None:
 
 
 def _open_requests(work: Work) -> None:
-    for turn in work.said:
+    for turn in (one for one in work.said if one.event_id not in work.unkept):
         for kind in gate.requests(turn, work.flags[turn.event_id]):
             requests.open_request(
                 work.session,

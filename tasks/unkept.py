@@ -7,11 +7,10 @@ from uuid import UUID
 
 from memory import gate
 from memory.spans import echoes
+from memory.unkept import NO_STORE
 from schemas.decisions import HeldSpan
 from stores import spans, turns
 from tasks.work import Work
-
-NO_STORE = "no_store"
 
 
 def unkept(work: Work) -> frozenset[UUID]:

@@ -62,3 +62,31 @@ def test_what_an_answer_makes_of_it_comes_back_nowhere(shop: Shop) -> None:
     pack = shop.ask("What is the sister called? Which bread?", session_id="s1").prompt
     assert "Rye bread it is" in pack
     assert "Ottoline" not in pack
+
+
+POINTED = [
+    (["I live in Ouagadougou.", "Please don't remember what I just said."], "Ouagadougou"),
+    (["I live in Ouagadougou.", "Don't save that."], "Ouagadougou"),
+    (["Off the record.", "I live in Ouagadougou."], "Ouagadougou"),
+    (["我住在乌鲁木齐。", "刚才那句别记"], "乌鲁木齐"),
+    (["接下来我说的话不要记", "我住在乌鲁木齐。"], "乌鲁木齐"),
+]
+
+
+@pytest.mark.parametrize(("texts", "word"), POINTED)
+def test_a_bare_request_is_about_what_it_points_at(shop: Shop, texts: list[str], word: str) -> None:
+    said = [turn(text, place) for place, text in enumerate(texts)]
+    shop.say(turn("I like rye bread.", -5), *said, turn("I like oat milk.", 50))
+    shop.settle()
+
+    assert word not in every_word(shop)
+    assert shop.facts() == ["+oat milk", "+rye bread"]
+    assert [row.kind for row in shop.rows(Operation)] == ["privacy_request.no_store"]
+    assert audit(shop.kit.db, shop.kit.index).differences == ()
+
+
+def test_a_request_with_words_of_its_own_is_about_those(shop: Shop) -> None:
+    shop.say(turn("I live in Oslo."), turn("Please don't save this: I like oat milk.", 1))
+    shop.settle()
+
+    assert shop.facts() == ["+Oslo"]
