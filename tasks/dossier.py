@@ -24,11 +24,11 @@ from stores import clock, facts, reviews, tenancy
 from stores.catalogue import Place
 from stores.recall import alias_set
 from stores.reviews import Wanted
-from tasks.review import Desk
+from tasks.intake import Stores
 
 
 def page(
-    kit: Desk,
+    kit: Stores,
     tenant_id: UUID,
     *,
     user_id: str | None = None,
@@ -54,7 +54,7 @@ def page(
     return ReviewPage(items=items, waiting=waiting), more
 
 
-def item(kit: Desk, tenant_id: UUID, evidence_id: UUID, *, language: str = "en") -> ReviewItem:
+def item(kit: Stores, tenant_id: UUID, evidence_id: UUID, *, language: str = "en") -> ReviewItem:
     """One statement, whatever became of it. Raises: NotFound."""
     with kit.db.read() as session:
         tenant = _tenant(session, tenant_id)
@@ -64,7 +64,9 @@ def item(kit: Desk, tenant_id: UUID, evidence_id: UUID, *, language: str = "en")
         return _item(session, _Eye(kit, tenant, clock.world_now(session, kit.clock()), language), row)
 
 
-def log(kit: Desk, tenant_id: UUID, *, after: Place | None = None, limit: int = 50) -> tuple[VerdictPage, Place | None]:
+def log(
+    kit: Stores, tenant_id: UUID, *, after: Place | None = None, limit: int = 50
+) -> tuple[VerdictPage, Place | None]:
     """What was decided by whom, newest first, and where the next page begins."""
     with kit.db.read() as session:
         rows = reviews.log(session, tenant_id, after=after, limit=limit + 1)
@@ -95,7 +97,7 @@ def verdict_view(row: Review) -> VerdictView:
 class _Eye:
     """What a statement is looked at with."""
 
-    kit: Desk
+    kit: Stores
     tenant: Tenant
     now: datetime
     language: str

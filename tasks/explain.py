@@ -24,13 +24,13 @@ from schemas.tables import Draft, Evidence, Fact, FactDecision, Review
 from stores import catalogue, clock, facts, reviews, stories, turns
 from stores.stories import SlotStory
 from tasks import tell
-from tasks.review import Desk
+from tasks.intake import Stores
 from tasks.tell import Reader
 
 __all__ = ["Reader", "explain"]
 
 
-def explain(kit: Desk, memory_id: UUID, reader: Reader) -> Explanation:
+def explain(kit: Stores, memory_id: UUID, reader: Reader) -> Explanation:
     """The story of a fact, an episode or a procedure's version.
 
     For reviewers also of a statement that waits or was refused, of a draft, and of a turn by its event's id.

@@ -20,7 +20,7 @@ from tasks.receipts import Answer, answer_through
 
 
 class Stores(Protocol):
-    """What ingest needs of a kit: no index, no model, so that neither can hold up what agents say."""
+    """What ingest and reviewers need of a kit: no index, no model, so that neither can hold up what is said."""
 
     @property
     def settings(self) -> Settings:
@@ -45,6 +45,11 @@ class Stores(Protocol):
     @property
     def clock(self) -> Callable[[], datetime]:
         """The real clock, aware UTC."""
+        ...
+
+    @property
+    def new_id(self) -> Callable[[], UUID]:
+        """UUIDv7."""
         ...
 
 

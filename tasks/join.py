@@ -27,7 +27,8 @@ from tasks import slots
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import owe_touched, settle
-from tasks.review import Desk, Who, ground_of
+from tasks.intake import Stores
+from tasks.review import Who, ground_of
 from tasks.slots import Folded
 from tasks.work import Ground
 
@@ -42,7 +43,7 @@ class _Pair:
     alias: User
 
 
-def join(kit: Desk, tenant_id: UUID, known: str, alias: str, who: Who) -> AliasSet:
+def join(kit: Stores, tenant_id: UUID, known: str, alias: str, who: Who) -> AliasSet:
     """Makes `alias`, with everyone joined to it, the same person as `known`. Users need not have been heard of.
 
     Repeat: changes nothing. Raises: BadInput; Conflict when the alias belongs to somebody else, or its set is full.
@@ -53,7 +54,7 @@ def join(kit: Desk, tenant_id: UUID, known: str, alias: str, who: Who) -> AliasS
     return done
 
 
-def part(kit: Desk, tenant_id: UUID, known: str, alias: str, who: Who) -> AliasSet:
+def part(kit: Stores, tenant_id: UUID, known: str, alias: str, who: Who) -> AliasSet:
     """Takes `alias`, with everyone joined to it, out of the set of `known`: both are as if they had never been joined.
 
     Raises: NotFound when they are not in one set; Conflict when the alias is the set's root.
@@ -63,7 +64,7 @@ def part(kit: Desk, tenant_id: UUID, known: str, alias: str, who: Who) -> AliasS
     return done
 
 
-def show(kit: Desk, tenant_id: UUID, user_id: str) -> AliasSet:
+def show(kit: Stores, tenant_id: UUID, user_id: str) -> AliasSet:
     """Everyone that a user is. Raises: NotFound."""
     with kit.db.read() as session:
         user = tenancy.find_user(session, session.get_one(Tenant, tenant_id), user_id)
@@ -72,7 +73,7 @@ def show(kit: Desk, tenant_id: UUID, user_id: str) -> AliasSet:
         return _view(session, user)
 
 
-def _join(session: Session, kit: Desk, tenant_id: UUID, names: tuple[str, str]) -> tuple[AliasSet, int]:
+def _join(session: Session, kit: Stores, tenant_id: UUID, names: tuple[str, str]) -> tuple[AliasSet, int]:
     ground = ground_of(session, kit, tenant_id)
     tenancy.ensure_users(session, ground.tenant, names)
     users, pair = _locked(ground, names)
@@ -86,7 +87,7 @@ def _join(session: Session, kit: Desk, tenant_id: UUID, names: tuple[str, str]) 
     return _view(session, pair.known), moved
 
 
-def _part(session: Session, kit: Desk, tenant_id: UUID, names: tuple[str, str]) -> tuple[AliasSet, int]:
+def _part(session: Session, kit: Stores, tenant_id: UUID, names: tuple[str, str]) -> tuple[AliasSet, int]:
     ground = ground_of(session, kit, tenant_id)
     users, pair = _locked(ground, names)
     if pair.alias.root_id != pair.known.root_id or pair.alias.id == pair.known.id:
@@ -108,7 +109,7 @@ def _locked(ground: Ground, names: tuple[str, str]) -> tuple[dict[UUID, User], _
 
 
 def _link(
-    ground: Ground, kit: Desk, users: dict[UUID, User], pair: _Pair, *, to: UUID | None, at: datetime | None
+    ground: Ground, kit: Stores, users: dict[UUID, User], pair: _Pair, *, to: UUID | None, at: datetime | None
 ) -> int:
     """Sets the alias' link and brings roots, evidence, facts, spans and index up to it; how many statements moved."""
     session = ground.session

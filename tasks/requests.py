@@ -17,19 +17,20 @@ from schemas.envelopes import disclose
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Operation, User
 from stores import clock, requests
-from tasks.review import MAX_REASON_CHARS, Desk, Who
+from tasks.intake import Stores
+from tasks.review import MAX_REASON_CHARS, Who
 
 State = Literal["open", "done", "refused"]
 
 
-def listed(kit: Desk, tenant_id: UUID, *, states: Sequence[State] = ("open",)) -> list[RequestView]:
+def listed(kit: Stores, tenant_id: UUID, *, states: Sequence[State] = ("open",)) -> list[RequestView]:
     """The requests of a tenant in these states, first due first."""
     with kit.db.read() as session:
         now = clock.world_now(session, kit.clock())
         return [_view(session, row, now) for row in requests.listed(session, tenant_id, states=states)]
 
 
-def answer(kit: Desk, tenant_id: UUID, request_id: UUID, state: State, who: Who, *, note: str | None) -> RequestView:
+def answer(kit: Stores, tenant_id: UUID, request_id: UUID, state: State, who: Who, *, note: str | None) -> RequestView:
     """Ends a request as done or refused. A refusal needs a note. Raises: NotFound; Conflict when it was answered."""
     if state == "open":
         raise BadInput("state", "must be one of done, refused")

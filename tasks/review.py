@@ -7,11 +7,10 @@ reviewers the second is told that the first was there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 from uuid import UUID, uuid5
 
 from sqlmodel import Session
@@ -27,47 +26,18 @@ from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Evidence, Review, Tenant
 from stores import aliases, clock, facts, hot, metrics, reviews, turns
 from stores.hot import HotCache, HotKey
-from stores.policies import Policies
-from stores.sql import Database, after_commit
+from stores.sql import after_commit
 from tasks import slots
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import owe_touched, settle, settle_flagged
+from tasks.intake import Stores
 from tasks.work import Ground
 
 logger = logging.getLogger(__name__)
 
 MAX_BULK = 200
 MAX_REASON_CHARS = 1_000
-
-
-class Desk(Protocol):
-    """What a verdict needs of a kit: no index, no model."""
-
-    @property
-    def policies(self) -> Policies:
-        """The rules' knobs."""
-        ...
-
-    @property
-    def db(self) -> Database:
-        """The truth."""
-        ...
-
-    @property
-    def hot(self) -> HotCache:
-        """What recall reads first."""
-        ...
-
-    @property
-    def clock(self) -> Callable[[], datetime]:
-        """The real clock."""
-        ...
-
-    @property
-    def new_id(self) -> Callable[[], UUID]:
-        """UUIDv7."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +74,7 @@ class Ended:
     code: str | None = None
 
 
-def judge(kit: Desk, tenant_id: UUID, said: Said, who: Who) -> Ended:
+def judge(kit: Stores, tenant_id: UUID, said: Said, who: Who) -> Ended:
     """Takes one verdict. Raises: NotFound; Conflict when it was decided already or other bytes were seen; BadInput."""
     _check(said)
     done = kit.db.write(lambda session: _judge(session, kit, tenant_id, said, who))
@@ -112,7 +82,7 @@ def judge(kit: Desk, tenant_id: UUID, said: Said, who: Who) -> Ended:
     return done
 
 
-def judge_all(kit: Desk, tenant_id: UUID, verdicts: Sequence[Said], who: Who) -> list[Ended]:
+def judge_all(kit: Stores, tenant_id: UUID, verdicts: Sequence[Said], who: Who) -> list[Ended]:
     """Takes verdicts one by one, each in a transaction of its own; one that is refused stops no other.
 
     Raises: BadInput for more than MAX_BULK.
@@ -122,14 +92,14 @@ def judge_all(kit: Desk, tenant_id: UUID, verdicts: Sequence[Said], who: Who) ->
     return [_one_of_many(kit, tenant_id, said, who) for said in verdicts]
 
 
-def _one_of_many(kit: Desk, tenant_id: UUID, said: Said, who: Who) -> Ended:
+def _one_of_many(kit: Stores, tenant_id: UUID, said: Said, who: Who) -> Ended:
     try:
         return judge(kit, tenant_id, said, who)
     except (BadInput, Conflict, NotFound) as exc:
         return Ended(evidence_id=said.evidence_id, write_status="unchanged", code=exc.code)
 
 
-def ground_of(session: Session, kit: Desk, tenant_id: UUID) -> Ground:
+def ground_of(session: Session, kit: Stores, tenant_id: UUID) -> Ground:
     """Where slots of this tenant are folded. Raises: NotFound."""
     tenant = session.get(Tenant, tenant_id)
     if tenant is None:
@@ -179,7 +149,7 @@ def verdict_row(
     )
 
 
-def _judge(session: Session, kit: Desk, tenant_id: UUID, said: Said, who: Who) -> Ended:
+def _judge(session: Session, kit: Stores, tenant_id: UUID, said: Said, who: Who) -> Ended:
     ground = ground_of(session, kit, tenant_id)
     row = _locked(ground, said)
     before = cast("Status", row.write_status)

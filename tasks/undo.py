@@ -29,7 +29,8 @@ from tasks import consolidate, outcomes, slots
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import hold_undone, owe_touched, release_undone
-from tasks.review import MAX_REASON_CHARS, Desk, Who, ground_of, settle_changed, verdict_row
+from tasks.intake import Stores
+from tasks.review import MAX_REASON_CHARS, Who, ground_of, settle_changed, verdict_row
 from tasks.work import Ground, Judged, Work
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ class Undone:
     outcomes: int = 0
 
 
-def undo(kit: Desk, tenant_id: UUID, target: Target, who: Who, *, reason: str) -> Undone:
+def undo(kit: Stores, tenant_id: UUID, target: Target, who: Who, *, reason: str) -> Undone:
     """Takes everything of the target back. The first transaction holds all of it, up to BATCH statements and turns.
 
     Of a larger one the rest follows in further transactions; a second undo of the same target ends one that was
@@ -85,7 +86,7 @@ def undo(kit: Desk, tenant_id: UUID, target: Target, who: Who, *, reason: str) -
     return done
 
 
-def withdraw(kit: Desk, tenant_id: UUID, undo_id: UUID, who: Who, *, reason: str = "") -> Undone:
+def withdraw(kit: Stores, tenant_id: UUID, undo_id: UUID, who: Who, *, reason: str = "") -> Undone:
     """Takes an undo back: its statements are what they were before, unless another undo covers them.
 
     Raises: NotFound; Conflict when it was withdrawn before; BadInput for a withdrawal, or the undo of a summary.
@@ -95,7 +96,7 @@ def withdraw(kit: Desk, tenant_id: UUID, undo_id: UUID, who: Who, *, reason: str
     return done
 
 
-def listed(kit: Desk, tenant_id: UUID, *, limit: int = 100) -> list[UndoView]:
+def listed(kit: Stores, tenant_id: UUID, *, limit: int = 100) -> list[UndoView]:
     """All undos of a tenant and their withdrawals, the newest first."""
     with kit.db.read() as session:
         return [_view(session, row) for row in undos.listed(session, tenant_id, limit=limit)]
@@ -138,7 +139,7 @@ def enforce(work: Work, stated: Sequence[Judged]) -> None:
 
 
 def _begin(
-    session: Session, kit: Desk, tenant_id: UUID, target: Target, *, who: Who, reason: str
+    session: Session, kit: Stores, tenant_id: UUID, target: Target, *, who: Who, reason: str
 ) -> tuple[UUID, Undone, UUID | None]:
     ground = ground_of(session, kit, tenant_id)
     name, user_ref = _place(session, ground.tenant, target)
@@ -166,7 +167,7 @@ def _begin(
 
 
 def _batch(
-    session: Session, *, kit: Desk, undo_id: UUID, tenant_id: UUID, who: Who, after: UUID | None
+    session: Session, *, kit: Stores, undo_id: UUID, tenant_id: UUID, who: Who, after: UUID | None
 ) -> tuple[Undone, UUID | None]:
     row = undos.find(session, tenant_id, undo_id)
     if row is None:
@@ -174,7 +175,7 @@ def _batch(
     return _one_batch(ground_of(session, kit, tenant_id), kit, row, who, after)
 
 
-def _one_batch(ground: Ground, kit: Desk, row: Undo, who: Who, after: UUID | None) -> tuple[Undone, UUID | None]:
+def _one_batch(ground: Ground, kit: Stores, row: Undo, who: Who, after: UUID | None) -> tuple[Undone, UUID | None]:
     """One batch of turns from `after` on, and of statements that still count. Answers where the turns go on."""
     session = ground.session
     heard = undos.turns_after(session, row, after, limit=BATCH)
@@ -232,7 +233,7 @@ def _is_all_undone(ground: Ground, episode: Episode) -> bool:
     return all(any(span.reason == UNDONE for span in held.get(one.event_id, ())) for one in spoken)
 
 
-def _withdraw(session: Session, kit: Desk, tenant_id: UUID, undo_id: UUID, *, who: Who, reason: str) -> Undone:
+def _withdraw(session: Session, kit: Stores, tenant_id: UUID, undo_id: UUID, *, who: Who, reason: str) -> Undone:
     ground = ground_of(session, kit, tenant_id)
     row = undos.find(session, tenant_id, undo_id)
     if row is None:
@@ -365,7 +366,7 @@ def _by_user(heard: Sequence[Turn]) -> dict[UUID, list[Turn]]:
     return found
 
 
-def _refresh(ground: Ground, kit: Desk, heard: Sequence[Turn]) -> None:
+def _refresh(ground: Ground, kit: Stores, heard: Sequence[Turn]) -> None:
     marks = hot.marks_of(
         ground.tenant.id,
         dict.fromkeys(one.user_ref for one in heard),

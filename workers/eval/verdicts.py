@@ -11,7 +11,7 @@ from schemas.dossiers import ReviewItem
 from stores.settings import Settings
 from tasks import dossier, review
 from tasks.base import hint
-from tasks.intake import Intake, open_intake
+from tasks.intake import Intake, Stores, open_intake
 from workers.eval.cases import Action
 
 _WHO = review.Who(actor="eval")
@@ -34,7 +34,7 @@ def desk(settings: Settings) -> Generator[Intake]:
         kit.db.dispose()
 
 
-def judge(kit: review.Desk, tenant_id: UUID, action: Action) -> str | None:
+def judge(kit: Stores, tenant_id: UUID, action: Action) -> str | None:
     """Gives every waiting statement that holds the action's text its verdict; answers what went wrong."""
     page, _ = dossier.page(kit, tenant_id, limit=_MOST)
     wanted = [one for one in page.items if _holds(one, action.text)]
