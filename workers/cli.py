@@ -13,7 +13,6 @@ from typing import Any
 
 import typer
 
-from memory.wording import reason_words
 from schemas.errors import BadInput, BadSettings, NotFound, ServiceError, Transient
 from schemas.reasons import reason_text
 from stores.settings import load_settings, locale_language
@@ -42,6 +41,8 @@ def _said(exc: ServiceError) -> str:
         return reason_text(str(exc), language)
     if exc.code == NotFound.code:
         return tr("该租户中没有这个对象。", str(exc))
+    from memory.wording import reason_words  # noqa: PLC0415 - it builds every decision's shape: only errors need it
+
     words = reason_words(exc.code, language)
     return str(exc) if words == exc.code else words
 

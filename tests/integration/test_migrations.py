@@ -27,10 +27,16 @@ ONE = UUID("01900000-0000-7000-8000-000000000001")
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
-def _earlier_revisions() -> list[str]:
+def _revisions() -> list[str]:
+    """As Alembic reads them, the newest first."""
     config = Config()
     config.set_main_option("script_location", str(CHECKOUT / "deploy" / "migrations"))
-    return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()][1:]
+    return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+
+
+def test_the_newest_revision_is_the_one_alembic_names():
+    assert head_revision() == _revisions()[0]
+    assert sorted(_revisions(), reverse=True) == _revisions()
 
 
 @pytest.fixture(params=STORES)
@@ -78,7 +84,7 @@ def _read(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
     return {name: dict(connection.execute(select(table)).mappings().one()) for name, table in tables.items()}
 
 
-@pytest.mark.parametrize("revision", _earlier_revisions())
+@pytest.mark.parametrize("revision", _revisions()[1:])
 def test_an_upgrade_keeps_every_row_of_every_table(database_url: str, revision: str):
     assert upgrade(database_url, revision) == (None, revision)
     database = Database(database_url)
