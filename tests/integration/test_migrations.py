@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Column, MetaData, Table, insert, select
 from sqlmodel import Session
 
-from delivery_processes import CHECKOUT, environment
+from command_line import ROOT, run
 from schemas.tables import Draft, Window, metadata
 from store_fixtures import STORES, empty_url
 from stores.sql import Database, current_revision, head_revision, upgrade
@@ -30,7 +28,7 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 def _revisions() -> list[str]:
     """As Alembic reads them, the newest first."""
     config = Config()
-    config.set_main_option("script_location", str(CHECKOUT / "deploy" / "migrations"))
+    config.set_main_option("script_location", str(ROOT / "deploy" / "migrations"))
     return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
 
 
@@ -118,8 +116,8 @@ def test_an_upgrade_of_what_is_new_changes_nothing(database_url: str):
 
 def test_migrate_says_from_where_to_where(home: Path):
     def migrate(*words: str) -> str:
-        argv = [sys.executable, "-m", "workers", "migrate", *words]
-        done = subprocess.run(argv, cwd=CHECKOUT, env=environment(home, {}), capture_output=True, check=True, text=True)
+        done = run(home, "migrate", *words)
+        assert done.returncode == 0
         return done.stdout.strip()
 
     url = f"sqlite:///{home / 'afterturn.db'}"
