@@ -24,6 +24,11 @@ def is_retryable(exc: Failure) -> bool:
     return getattr(origin, "sqlstate", None) in postgres.RETRY
 
 
+def is_lock_held(exc: sqlite3.Error) -> bool:
+    """Somebody else is writing."""
+    return _sqlite_code(exc) == sqlite3.SQLITE_BUSY
+
+
 def raise_busy(exc: Failure, what: str) -> None:
     """Raises: StoreBusy for an error that passes, by itself or when somebody mends the server."""
     if _is_busy(exc):

@@ -197,9 +197,8 @@ class WorkerSettings(Area):
     """How the worker processes are cut.
 
     `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved, and
-    the index at most index_slots. ingest_processes take batches in; None: 2, or 1 on SQLite, which lets one write at a
-    time. reconcile_seconds is how often the index's identity is looked at, and every
-    reconcile_hours everything in it is compared with SQL.
+    the index at most index_slots. ingest_processes take batches in. reconcile_seconds is how often the index's identity
+    is looked at, and every reconcile_hours everything in it is compared with SQL.
     probe_port is where a worker or beat answers /healthz, /readyz and /metrics, if it is not 0.
     Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
     """
@@ -208,7 +207,7 @@ class WorkerSettings(Area):
     reserved_slots: Annotated[int, Field(ge=1, le=64)] = 4
     sweep_seconds: Seconds = 2
     index_slots: Annotated[int, Field(ge=1, le=64)] = 4
-    ingest_processes: Annotated[int, Field(ge=1, le=64)] | None = None
+    ingest_processes: Annotated[int, Field(ge=1, le=64)] = 2
     upkeep_seconds: Seconds = 60
     reconcile_seconds: Seconds = 30
     reconcile_hours: Annotated[float, Field(gt=0, le=8_760)] = 24

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,11 +20,12 @@ from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, Pool, Table, create_engine, event, make_url, text
 from sqlalchemy import exc as sa_exc
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql as pg_dialect
+from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlmodel import Session, SQLModel
 
 from schemas.errors import BadSettings
-from stores import failures, postgres
+from stores import failures, postgres, sqlite
 from stores.pools import KEPT, OPERATOR, Terms
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ GIVE_UP_SECONDS = 40.0
 
 _MIGRATIONS = Path(__file__).resolve().parent.parent / "deploy" / "migrations"
 _FOLLOW_UPS = "after_commit"
-_WRITES = "afterturn_writes"
+_WRITES = sqlite.WRITES
 _WAIT_MS = postgres.WAIT_MS
 
 
@@ -307,44 +307,12 @@ def _engine(url: str, terms: Terms, *, is_read_only: bool) -> Engine:
         connect_args={} if is_sqlite else postgres.connect_args(parsed, terms),
     )
     if is_sqlite:
-        event.listen(engine, "connect", partial(_prepare_sqlite, _milliseconds(terms)))
-        event.listen(engine, "begin", partial(_begin_sqlite, _milliseconds(terms)))
+        event.listen(engine, "connect", partial(sqlite.prepare, terms))
+        event.listen(engine, "begin", partial(sqlite.begin, terms))
     else:
         event.listen(engine, "connect", partial(postgres.prepare, terms, is_read_only))
-        event.listen(engine, "begin", partial(postgres.begin, _milliseconds(terms)))
+        event.listen(engine, "begin", partial(postgres.begin, round(terms.lock_seconds * 1000)))
     return engine
-
-
-def _milliseconds(terms: Terms) -> int:
-    return round(terms.lock_seconds * 1000)
-
-
-def _prepare_sqlite(busy_timeout_ms: int, connection: sqlite3.Connection, _record: object) -> None:
-    # The driver would begin lazily and deferred, and then fail where it upgrades a read to a write.
-    connection.isolation_level = None
-    for pragma in (
-        f"busy_timeout = {busy_timeout_ms}",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "foreign_keys = ON",
-        # The default of 2 MB reads the indexes of a few thousand turns again and again, at twice the price of a turn.
-        "cache_size = -16384",
-        # Pages that many commits touch reach the file once: 40 MB of log instead of 4.
-        "wal_autocheckpoint = 10000",
-    ):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def _begin_sqlite(busy_timeout_ms: int, connection: Connection) -> None:
-    options = connection.get_execution_options()
-    wait_ms = min(busy_timeout_ms, int(options.get(_WAIT_MS, busy_timeout_ms)))
-    # The connection goes back to the pool with its time-out: what it has now is remembered beside it.
-    if connection.info.get(_WAIT_MS, busy_timeout_ms) != wait_ms:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait_ms}")
-        connection.info[_WAIT_MS] = wait_ms
-    writes = bool(options.get(_WRITES, True))
-    connection.exec_driver_sql(f"PRAGMA query_only = {0 if writes else 1}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _follow_ups(session: Session) -> list[Callable[[], object]]:
@@ -355,9 +323,9 @@ def _table(model: type[SQLModel]) -> Table:
     return cast("Table", cast("Any", model).__table__)
 
 
-def _insert(session: Session, target: Table) -> sqlite.Insert | postgresql.Insert:
+def _insert(session: Session, target: Table) -> sqlite_dialect.Insert | pg_dialect.Insert:
     is_sqlite = session.get_bind().dialect.name == "sqlite"
-    return sqlite.insert(target) if is_sqlite else postgresql.insert(target)
+    return sqlite_dialect.insert(target) if is_sqlite else pg_dialect.insert(target)
 
 
 def _sorted(

@@ -15,9 +15,10 @@ from afterturn.arguments import EventOptions, add_options, require, true_or_fals
 from afterturn.buffer import Buffer
 from afterturn.credentials import find_credential
 from afterturn.errors import BadSetting
+from afterturn.forks import fork_gate
 from afterturn.ids import uuid7, uuid7_text
 from afterturn.limits import id_fault, time_fault
-from afterturn.sender import Sender, import_lock
+from afterturn.sender import Sender
 from afterturn.stats import Stats, stats_of
 from afterturn.times import microseconds, offset_minutes
 from afterturn.tracing import traceparent
@@ -74,7 +75,7 @@ class Outlet:
         self._has_told_closed = False
         self._good_ids: set[object] = set()
         self._producer = uuid7()
-        with import_lock:
+        with fork_gate:
             self._buffer = self._new_buffer()
         if self._spooling is not None:
             try:
@@ -88,7 +89,7 @@ class Outlet:
     def _new_buffer(self) -> Buffer:
         """An empty buffer for this process; under durability "spool" it needs opening before it takes anything.
 
-        The import lock is held: by the constructor, and by a fork.
+        No fork happens meanwhile: the constructor is inside the gate, or a fork holds it.
         """
         if self._durability == "memory":
             return Buffer(max_events=self._max_events, max_bytes=self._max_bytes)
