@@ -13,7 +13,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Column, MetaData, Table, insert, select
+from sqlalchemy import Column, MetaData, insert, select
 from sqlmodel import Session
 
 from command_line import ROOT, run
@@ -77,9 +77,9 @@ def _fill(session: Session) -> dict[str, dict[str, Any]]:
 
 
 def _read(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    connection = session.connection()
-    tables = {name: Table(name, MetaData(), autoload_with=connection) for name in names}
-    return {name: dict(connection.execute(select(table)).mappings().one()) for name, table in tables.items()}
+    connection, found = session.connection(), MetaData()
+    found.reflect(connection, only=names)
+    return {name: dict(connection.execute(select(found.tables[name])).mappings().one()) for name in names}
 
 
 @pytest.mark.parametrize("revision", _revisions()[1:])
