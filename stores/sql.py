@@ -39,6 +39,7 @@ _MIGRATIONS = Path(__file__).resolve().parent.parent / "deploy" / "migrations"
 _FOLLOW_UPS = "after_commit"
 _WRITES = sqlite.WRITES
 _WAIT_MS = postgres.WAIT_MS
+_FORM = "AFTERTURN_DATABASE_URL: must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 
 
 class HasDatabaseUrl(Protocol):
@@ -120,7 +121,7 @@ class Database:
             except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
                 spent = time.monotonic() - started
                 if not failures.is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= limit:
-                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
+                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s", self.url)
                     raise
                 logger.info("write repeated attempt=%d reason=%s", attempt, failures.reason(exc))
                 time.sleep(random.uniform(0.0, min(1.0, 0.01 * 2**attempt)))  # noqa: S311  jitter, not a secret
@@ -138,7 +139,7 @@ class Database:
             with Session(self.engine.execution_options(**options), expire_on_commit=False, autoflush=False) as session:
                 yield session
         except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-            failures.raise_busy(exc, "read failed")
+            failures.raise_busy(exc, "read failed", self.url)
             raise
 
     def now(self, session: Session) -> datetime:
@@ -225,7 +226,7 @@ def upgrade(settings: HasDatabaseUrl | str, revision: str = "head") -> tuple[str
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    with _migrating(settings) as connection:
+    with _migrating(settings, "migration failed") as connection:
         config.attributes["connection"] = connection
         before = revision_of(connection)
         command.upgrade(config, revision)
@@ -234,7 +235,7 @@ def upgrade(settings: HasDatabaseUrl | str, revision: str = "head") -> tuple[str
 
 def current_revision(settings: HasDatabaseUrl | str) -> str | None:
     """The revision the database is at; None for an empty one."""
-    with _migrating(settings) as connection:
+    with _migrating(settings, "its revision cannot be read") as connection:
         return revision_of(connection)
 
 
@@ -256,7 +257,7 @@ def head_revision() -> str:
 
 
 @contextmanager
-def _migrating(settings: HasDatabaseUrl | str) -> Generator[Connection, None, None]:
+def _migrating(settings: HasDatabaseUrl | str, failed: str) -> Generator[Connection, None, None]:
     url = settings if isinstance(settings, str) else settings.database_url
     database = Database(url, replace(OPERATOR, name="afterturn-migrate"))
     try:
@@ -267,7 +268,7 @@ def _migrating(settings: HasDatabaseUrl | str) -> Generator[Connection, None, No
                 connection.execute(text("SELECT pg_advisory_xact_lock(4119200417)"))
             yield connection
     except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-        failures.raise_busy(exc, "migration failed")
+        failures.raise_busy(exc, failed, database.url)
         raise
     finally:
         database.dispose()
@@ -277,16 +278,15 @@ def _checked(url: str) -> str:
     """The URL with its driver named. Raises: BadSettings."""
     try:
         parsed = make_url(url)
-    except sa_exc.ArgumentError as exc:
-        msg = "database_url: no SQLAlchemy URL"
-        raise BadSettings(msg) from exc
+    except (sa_exc.ArgumentError, ValueError):
+        # Without its cause: it may quote the URL, and that a password.
+        raise BadSettings(_FORM) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite" and parsed.database not in (None, "", ":memory:"):
         return url
     if backend in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    msg = f"database_url: a file of SQLite or PostgreSQL is needed, not {backend}"
-    raise BadSettings(msg)
+    raise BadSettings(_FORM)
 
 
 def _engine(url: str, terms: Terms, *, is_read_only: bool) -> Engine:

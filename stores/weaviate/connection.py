@@ -24,7 +24,8 @@ from weaviate.classes.init import AdditionalConfig, Auth, Timeout
 from weaviate.config import GrpcConfig
 
 from schemas.errors import ServiceError, StoreBusy
-from stores.weaviate.failures import CLOSED, LATE, translated
+from stores.addresses import server_address
+from stores.weaviate.failures import CLOSED, DOWN, LATE, translated
 
 T = TypeVar("T")
 
@@ -134,6 +135,10 @@ class _Held:
             with translated(doing):
                 async with asyncio.timeout(seconds):
                     return await work(await self._connected())
+        except StoreBusy as exc:
+            if exc.code != DOWN:
+                raise
+            raise StoreBusy(f"Weaviate at {server_address(self._endpoint.url)} does not answer", code=DOWN) from None
         except asyncio.CancelledError:
             if self._is_ending:
                 raise StoreBusy(f"weaviate {doing}: closed meanwhile", code=CLOSED) from None

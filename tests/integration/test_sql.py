@@ -383,7 +383,7 @@ def test_a_postgresql_that_is_away_is_busy(home: Path) -> None:
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://x/y", "no url at all"])
 def test_a_url_of_something_else_is_refused(url: str) -> None:
-    with pytest.raises(BadSettings, match="database_url"):
+    with pytest.raises(BadSettings, match="AFTERTURN_DATABASE_URL"):
         Database(url)
 
 

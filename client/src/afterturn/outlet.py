@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from sys import getsizeof
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 from uuid import UUID
 
 from afterturn import lifetime, local
@@ -34,6 +34,7 @@ _GOOD_IDS = 4096
 _CLOSE_SECONDS = 5.0
 _RECEIPT_SECONDS = 1.0
 _SPOOL_BYTES = 256 * 1024 * 1024
+Number = TypeVar("Number", int, float)
 
 log = logging.getLogger("afterturn")
 
@@ -63,13 +64,13 @@ class Outlet:
         if agent is not None:
             require("agent", agent, id_fault)
         self._agent = agent
-        self._max_events = max_events
-        self._max_bytes = max_bytes
-        self._exit_seconds = exit_seconds
+        self._max_events = _at_least("max_events", max_events, 1)
+        self._max_bytes = _at_least("max_bytes", max_bytes, 1)
+        self._exit_seconds = _at_least("exit_seconds", exit_seconds, 0)
         self._on_reject = on_reject
         self._durability = durability
         self._spool_folder = spool
-        self._spool_bytes = spool_bytes
+        self._spool_bytes = _at_least("spool_bytes", spool_bytes, 1)
         self._spooling: Spooling | None = None
         self._sender: Sender | None = None
         self._has_told_closed = False
@@ -267,6 +268,9 @@ class Outlet:
 
 
 def _broker_url(url: str | None) -> str:
+    if not isinstance(cast("object", url), str | None):
+        msg = "url: must be a string"
+        raise BadSetting(msg)
     text = url if url is not None else os.environ.get("AFTERTURN_BROKER_URL") or local.broker_url()
     if not text:
         msg = "url: no broker; pass url= or set AFTERTURN_BROKER_URL"
@@ -275,6 +279,13 @@ def _broker_url(url: str | None) -> str:
         msg = f"url: must begin with one of {', '.join(_SCHEMES)}"
         raise BadSetting(msg)
     return text
+
+
+def _at_least(name: str, number: Number, least: int) -> Number:
+    if not isinstance(cast("object", number), int | float) or isinstance(number, bool) or not number >= least:
+        msg = f"{name}: must be a number of at least {least}"
+        raise BadSetting(msg)
+    return number
 
 
 def _given_id(options: EventOptions) -> str | None:
