@@ -1,7 +1,8 @@
 """`./afterturn` in this process: arguments, settings, output and exit code are an operator's; only the start is spared.
 
 A start costs more than most commands. What only a process of its own can show stays with one: help, whose options are
-written in the language of the first start, what a shell sees of a failure, the rights of new files, and whatever serves, which counts from its start on.
+written in the language of the first start, what a shell sees of a failure, the rights of new files, and whatever
+serves, which counts from its start on.
 """
 
 from __future__ import annotations
