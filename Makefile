@@ -10,6 +10,8 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-ind
 	--no-emit-package afterturn --python-version 3.11
 
 export PYTHONPATH := $(CURDIR):$(CURDIR)/client/src
+# Tests start hundreds of processes; where this is set, each of them would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: test env lint types layers unit integration acceptance audit lock lower-bounds format clean
 

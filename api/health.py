@@ -21,7 +21,7 @@ from schemas.errors import ServiceError
 from stores import counting, index_states
 from stores.kit import Kit
 from stores.metrics import READINGS
-from stores.sql import head_revision
+from stores.sql import head_revision, revision_of
 
 logger = logging.getLogger(__name__)
 
@@ -125,11 +125,7 @@ def _database(kit: Kit) -> State:
 
 def _migrations(kit: Kit) -> State:
     with kit.db.read() as session:
-        connection = session.connection()
-        if not connection.dialect.has_table(connection, "alembic_version"):
-            return "behind"
-        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
-    return "ok" if found == head_revision() else "behind"
+        return "ok" if revision_of(session.connection()) == head_revision() else "behind"
 
 
 def _broker(kit: Kit) -> State:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, Pool, Table, create_engine, event, make_url, text
 from sqlalchemy import exc as sa_exc
@@ -27,9 +27,6 @@ from sqlmodel import Session, SQLModel
 from schemas.errors import BadSettings
 from stores import failures, postgres, sqlite
 from stores.pools import KEPT, OPERATOR, Terms
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 T = TypeVar("T")
 
@@ -225,59 +222,56 @@ def upgrade(settings: HasDatabaseUrl | str, revision: str = "head") -> tuple[str
     None stands for an empty database. Repeat: harmless, also from several processes at once.
     """
     from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
-    from alembic.migration import MigrationContext  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
 
-    with _migrating(settings, "migration failed") as (config, connection):
-        before = MigrationContext.configure(connection).get_current_revision()
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    with _migrating(settings, "migration failed") as connection:
+        config.attributes["connection"] = connection
+        before = revision_of(connection)
         command.upgrade(config, revision)
-        return before, MigrationContext.configure(connection).get_current_revision()
+        return before, revision_of(connection)
 
 
 def current_revision(settings: HasDatabaseUrl | str) -> str | None:
     """The revision the database is at; None for an empty one."""
-    from alembic.migration import MigrationContext  # noqa: PLC0415
+    with _migrating(settings, "its revision cannot be read") as connection:
+        return revision_of(connection)
 
-    with _migrating(settings, "its revision cannot be read") as (_, connection):
-        return MigrationContext.configure(connection).get_current_revision()
+
+def revision_of(connection: Connection) -> str | None:
+    """The same, over a connection that is there. Read as Alembic keeps it, without the 0.3 s that Alembic takes."""
+    if not connection.dialect.has_table(connection, "alembic_version"):
+        return None
+    found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return found
 
 
 def head_revision() -> str:
-    """The newest revision this build knows."""
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
-
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    if head is None:
+    """The newest revision this build knows: migrations are a line, and their files bear their numbers."""
+    numbers = [path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*_*.py")]
+    if not numbers:
         msg = f"no migration stands in {_MIGRATIONS}"
         raise BadSettings(msg)
-    return head
+    return max(numbers)
 
 
 @contextmanager
-def _migrating(settings: HasDatabaseUrl | str, failed: str) -> Generator[tuple[Config, Connection], None, None]:
+def _migrating(settings: HasDatabaseUrl | str, failed: str) -> Generator[Connection, None, None]:
     url = settings if isinstance(settings, str) else settings.database_url
     database = Database(url, replace(OPERATOR, name="afterturn-migrate"))
-    config = _config()
     try:
         with database.engine.execution_options(**{_WRITES: True}).begin() as connection:
             if not database.is_sqlite:
                 # Two services starting at once: the second waits and then finds nothing to do.
                 postgres.bound_waits(connection, 0)
                 connection.execute(text("SELECT pg_advisory_xact_lock(4119200417)"))
-            config.attributes["connection"] = connection
-            yield config, connection
+            yield connection
     except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
         failures.raise_busy(exc, failed, database.url)
         raise
     finally:
         database.dispose()
-
-
-def _config() -> Config:
-    from alembic.config import Config  # noqa: PLC0415
-
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    return config
 
 
 def _checked(url: str) -> str:

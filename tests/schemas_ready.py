@@ -15,6 +15,7 @@ from uuid import uuid4
 import psycopg
 from sqlalchemy import make_url
 
+from services import postgres_replaced
 from stores.settings import Settings
 from stores.sql import upgrade
 
@@ -46,12 +47,7 @@ def _file() -> Path:
 
 
 def _copy_database(url: str) -> None:
-    name = make_url(url).database
-    cluster = _in_cluster(url, "postgres")
-    template = _template(cluster)
-    with psycopg.connect(cluster, autocommit=True) as session:
-        session.execute(f"DROP DATABASE {name}".encode())
-        session.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy".encode())
+    postgres_replaced(url, _template(_in_cluster(url, "postgres")))
 
 
 @lru_cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memory.wording import reason_words
 from schemas.errors import BadInput, NotFound, ServiceError
 from schemas.fault_words import KINDS, fault_text
 from stores.settings import unknown_variables
@@ -22,6 +21,8 @@ def said(exc: ServiceError) -> str:
         return fault_text(str(exc), language)
     if exc.code == NotFound.code:
         return tr("该租户中没有这个对象。", str(exc))
+    from memory.wording import reason_words  # noqa: PLC0415 - it builds every decision's shape: only errors need it
+
     words = reason_words(exc.code, language)
     return str(exc) if words == exc.code else words
 

@@ -13,9 +13,6 @@ import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from redis import Redis
-from redis.exceptions import RedisError
-
 from schemas.errors import BadSettings
 from stores.settings import Settings
 
@@ -69,6 +66,9 @@ def state(redis_url: str) -> str:
 
 
 def _answers(redis_url: str) -> bool:
+    from redis import Redis  # noqa: PLC0415 - a tenth of a second that every command would pay
+    from redis.exceptions import RedisError  # noqa: PLC0415
+
     with Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  keyword arguments untyped
         redis_url, socket_timeout=BROKER_SECONDS, socket_connect_timeout=BROKER_SECONDS
     ) as client:

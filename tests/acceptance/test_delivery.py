@@ -20,7 +20,7 @@ from afterturn.envelope import wrap
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
 from delivery_fixtures import START, World, ended, new_world, turn
-from delivery_processes import Running, beat, inspected, registered, worker
+from delivery_processes import Running, beat, celery_beat, celery_worker, inspected, registered, worker
 from schemas.tables import Session as SessionRow
 from schemas.tables import Turn, Window
 from services import wait_until
@@ -101,7 +101,7 @@ def _readable(home: Path, word: str) -> list[str]:
 
 
 def test_what_an_agent_publishes_is_kept_and_its_session_cut(home: Path, agents_world: World, client: Redis):
-    with worker(home, "ingest") as running:
+    with celery_worker(home, "ingest") as running:
         publisher = Publisher(key=agents_world.credential, url=agents_world.kit.settings.broker_url)
         said = [
             publisher.turn("u1", "s1", "user" if n % 2 else "assistant", f"{PLANTED} {n}", ticket="T-1")
@@ -209,7 +209,7 @@ def test_a_broker_that_comes_back_is_served_again(home: Path, agents_world: Worl
 
 def test_two_beats_are_as_good_as_one(home: Path, agents_world: World, client: Redis):
     quick = {"workers_sweep_seconds": "0.2", "window_idle_seconds": "0.2"}
-    with worker(home, "ingest", **quick) as running, beat(home, "one", **quick), beat(home, "two", **quick):
+    with worker(home, "ingest", **quick) as running, beat(home, "one", **quick), celery_beat(home, "two", **quick):
         for number in range(30):
             where = {"user_id": f"u{number % 3}", "session_id": f"s{number}"}
             _push(client, _message(agents_world, [turn(f"turn {n}", n, **where) for n in range(4)]))

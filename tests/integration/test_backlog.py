@@ -27,13 +27,19 @@ STATEMENTS = 400
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def shop(request: pytest.FixtureRequest, home: Path) -> Generator[Shop]:
-    """A shop in which one session has fallen far behind."""
+def quiet(request: pytest.FixtureRequest, home: Path) -> Generator[Shop]:
+    """A shop in which nothing was said yet."""
     url = None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
     with new_shop(home, url) as made:
-        for first in range(0, TURNS, 500):
-            made.say(*(_said(number) for number in range(first, first + 500)))
         yield made
+
+
+@pytest.fixture
+def shop(quiet: Shop) -> Shop:
+    """The shop with one session that has fallen far behind."""
+    for first in range(0, TURNS, 500):
+        quiet.say(*(_said(number) for number in range(first, first + 500)))
+    return quiet
 
 
 def _said(number: int) -> dict[str, object]:
@@ -123,12 +129,14 @@ def test_a_batch_of_the_index_costs_a_handful_of_statements(shop: Shop) -> None:
     assert len(asked) < 40
 
 
-def test_what_was_cut_in_pieces_adds_up(shop: Shop) -> None:
-    shop.say(ended(TURNS + 1))
-    shop.settle()
+def test_what_was_cut_in_pieces_adds_up(quiet: Shop) -> None:
+    turns = 2 * quiet.kit.policies.windows.window_turns + BATCH
+    quiet.say(*(_said(number) for number in range(turns)), ended(turns + 1))
+    quiet.settle()
 
-    found = audit(shop.kit.db, shop.kit.index, procedures=shop.kit.policies.procedures)
+    found = audit(quiet.kit.db, quiet.kit.index, procedures=quiet.kit.policies.procedures)
 
+    assert len(quiet.windows()) > 2
     assert found.differences == ()
 
 

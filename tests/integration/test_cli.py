@@ -1,26 +1,23 @@
-"""The command line in its own process: languages, exit codes, data on stdout, keys."""
+"""The command line: languages, exit codes, data on stdout, keys."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from services import free_port
+from command_line import run, run_apart
 
-ROOT = Path(__file__).parents[2]
 AWAY = "postgresql://usr:hush@127.0.0.1:9/shop"
+SERVING = ("up", "worker")
 LOST = "01a22dc0-20b7-78eb-9e8e-c79c49b169c0"
 
 
 @pytest.mark.parametrize(("words", "said"), [(["--lang", "zh"], "启动全部进程"), (["--lang=en"], "Start everything")])
 def test_it_speaks_the_language_it_is_asked_for(home: Path, words: list[str], said: str) -> None:
-    assert said in run(home, *words, "--help").stdout
-    assert said in run(home, "up", *words, "--help").stdout
+    assert said in run_apart(home, *words, "--help").stdout
+    assert said in run_apart(home, "up", *words, "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -33,7 +30,7 @@ def test_it_speaks_the_language_it_is_asked_for(home: Path, words: list[str], sa
     ],
 )
 def test_it_speaks_the_language_of_the_terminal(home: Path, variables: dict[str, str], said: str) -> None:
-    assert said in run(home, "--help", **variables).stdout
+    assert said in run_apart(home, "--help", **variables).stdout
 
 
 @pytest.mark.parametrize(
@@ -84,13 +81,29 @@ def test_it_speaks_the_language_of_the_terminal(home: Path, variables: dict[str,
 def test_an_error_names_what_mends_it(
     home: Path, words: list[str], variables: dict[str, str], code: int, said: str
 ) -> None:
-    ended = run(home, *words, **variables)
+    ended = (run_apart if words[0] in SERVING else run)(home, *words, **variables)
 
     assert ended.returncode == code
     assert said in ended.stderr
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr
     assert "hush" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--lang", "fr", "doctor"], 2, "--lang: zh or en"),
+        (["keys", "list"], 2, "Mend: ./afterturn migrate"),
+        (["recall", "where?", "--user", "u1"], 3, "does not answer"),
+    ],
+)
+def test_a_shell_sees_the_error_and_its_code(home: Path, words: list[str], code: int, said: str) -> None:
+    ended = run_apart(home, *words, AFTERTURN_KEY="at_x")
+
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_what_is_not_there_is_said_in_the_readers_language(home: Path) -> None:
@@ -106,7 +119,7 @@ def test_what_is_not_there_is_said_in_the_readers_language(home: Path) -> None:
 def test_doctor_makes_nothing(home: Path, language: str, said: str) -> None:
     nowhere = home / "none"
 
-    found = run(nowhere, "doctor", "--lang", language, HOME=str(home))
+    found = run_apart(nowhere, "doctor", "--lang", language, HOME=str(home))
 
     assert found.returncode == 1
     assert f"{nowhere} {said}" in found.stdout
@@ -118,8 +131,8 @@ def test_a_misspelt_setting_is_told_by_doctor_and_at_the_start(home: Path) -> No
     misspelt = {"AFTERTURN_BROKR_URL": "redis://:hush@h/0"}
 
     found = run(home, "doctor", **misspelt)
-    started = run(home, "up", "--lang", "zh", AFTERTURN_BROKER_URL="redis://127.0.0.1:9/1", **misspelt)
-    worker = run(home, "worker", "nobody", **misspelt)
+    started = run_apart(home, "up", "--lang", "zh", AFTERTURN_BROKER_URL="redis://127.0.0.1:9/1", **misspelt)
+    worker = run_apart(home, "worker", "nobody", **misspelt)
 
     hint = "AFTERTURN_BROKR_URL (did you mean AFTERTURN_BROKER_URL?)"
     assert f"[warn] settings: no such settings: {hint}" in found.stdout
@@ -146,7 +159,7 @@ def test_doctor_tells_a_chinese_reader_in_chinese(home: Path) -> None:
 def test_a_key_is_made_listed_and_revoked(home: Path) -> None:
     assert json.loads(run(home, "migrate", "--json").stdout)["revision"]
 
-    made = json.loads(run(home, "keys", "create", "--rights", "publish,staff", "--agent", "a1", "--json").stdout)
+    made = json.loads(run_apart(home, "keys", "create", "--rights", "publish,staff", "--agent", "a1", "--json").stdout)
     assert made["credential"].startswith(f"at_{made['key_id']}_")
     secret = made["credential"].split("_", 2)[2]
     (listed,) = json.loads(run(home, "keys", "list", "--json").stdout)
@@ -172,25 +185,6 @@ def test_a_key_is_made_listed_and_revoked(home: Path) -> None:
 
 
 def test_what_is_made_is_its_owners_alone(home: Path) -> None:
-    run(home, "migrate")
+    run_apart(home, "migrate")
 
     assert [path.name for path in home.iterdir() if path.stat().st_mode & 0o077] == []
-
-
-def run(home: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "workers", *words],
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "client" / "src")]),
-            "PYTHONIOENCODING": "utf-8",
-            "AFTERTURN_HOME": str(home),
-            "AFTERTURN_URL": f"http://127.0.0.1:{free_port()}",
-            **variables,
-        },
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )

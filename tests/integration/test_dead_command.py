@@ -1,35 +1,17 @@
-"""`./afterturn dead` in its own process: list, show, retry, drop; no content unless it is asked for."""
+"""`./afterturn dead`: list, show, retry, drop; no content unless it is asked for."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
+from command_line import run, run_apart
 from delivery_fixtures import World, new_world, turn
 from delivery_messages import sealed
-from delivery_processes import CHECKOUT, environment
 from stores import dead
 from tasks.ingest import ingest_batch
 
-# Each command is a process of its own, and each imports Celery and SQL.
-pytestmark = pytest.mark.timeout(300)
-
 SAID = "I moved to Zanzibar."
-
-
-def _run(world: World, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "workers", "dead", *words],
-        cwd=CHECKOUT,
-        env=environment(world.kit.settings.home, {}),
-        capture_output=True,
-        check=False,
-        text=True,
-    )
 
 
 def _dead_event(world: World, number: int) -> None:
@@ -44,13 +26,13 @@ def test_letters_in_an_operators_hands(home: Path):
     for number in range(2):
         _dead_event(world, number)
 
-    listed = _run(world, "list", "--json")
+    listed = run_apart(home, "dead", "list", "--json")
     first, second = (letter["id"] for letter in json.loads(listed.stdout))
-    plain = _run(world, "show", first, "--lang", "zh")
-    full = _run(world, "show", first, "--content", "--json")
-    retried = _run(world, "retry", first, "--json")
-    again = _run(world, "retry", first, "--lang", "en")
-    dropped = _run(world, "drop", second, "--lang", "zh")
+    plain = run(home, "dead", "show", first, "--lang", "zh")
+    full = run(home, "dead", "show", first, "--content", "--json")
+    retried = run(home, "dead", "retry", first, "--json")
+    again = run(home, "dead", "retry", first, "--lang", "en")
+    dropped = run(home, "dead", "drop", second, "--lang", "zh")
 
     assert "Zanzibar" not in listed.stdout + plain.stdout
     assert "原因: lost_workers" in plain.stdout

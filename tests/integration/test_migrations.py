@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Column, MetaData, Table, insert, select
+from sqlalchemy import Column, MetaData, insert, select
 from sqlmodel import Session
 
-from delivery_processes import CHECKOUT, environment
+from command_line import ROOT, run
 from schemas.tables import Draft, Window, metadata
 from store_fixtures import STORES, empty_url
 from stores.sql import Database, current_revision, head_revision, upgrade
@@ -27,10 +25,16 @@ ONE = UUID("01900000-0000-7000-8000-000000000001")
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
-def _earlier_revisions() -> list[str]:
+def _revisions() -> list[str]:
+    """As Alembic reads them, the newest first."""
     config = Config()
-    config.set_main_option("script_location", str(CHECKOUT / "deploy" / "migrations"))
-    return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()][1:]
+    config.set_main_option("script_location", str(ROOT / "deploy" / "migrations"))
+    return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+
+
+def test_the_newest_revision_is_the_one_alembic_names():
+    assert head_revision() == _revisions()[0]
+    assert sorted(_revisions(), reverse=True) == _revisions()
 
 
 @pytest.fixture(params=STORES)
@@ -73,12 +77,12 @@ def _fill(session: Session) -> dict[str, dict[str, Any]]:
 
 
 def _read(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    connection = session.connection()
-    tables = {name: Table(name, MetaData(), autoload_with=connection) for name in names}
-    return {name: dict(connection.execute(select(table)).mappings().one()) for name, table in tables.items()}
+    connection, found = session.connection(), MetaData()
+    found.reflect(connection, only=names)
+    return {name: dict(connection.execute(select(found.tables[name])).mappings().one()) for name in names}
 
 
-@pytest.mark.parametrize("revision", _earlier_revisions())
+@pytest.mark.parametrize("revision", _revisions()[1:])
 def test_an_upgrade_keeps_every_row_of_every_table(database_url: str, revision: str):
     assert upgrade(database_url, revision) == (None, revision)
     database = Database(database_url)
@@ -112,8 +116,8 @@ def test_an_upgrade_of_what_is_new_changes_nothing(database_url: str):
 
 def test_migrate_says_from_where_to_where(home: Path):
     def migrate(*words: str) -> str:
-        argv = [sys.executable, "-m", "workers", "migrate", *words]
-        done = subprocess.run(argv, cwd=CHECKOUT, env=environment(home, {}), capture_output=True, check=True, text=True)
+        done = run(home, "migrate", *words)
+        assert done.returncode == 0
         return done.stdout.strip()
 
     url = f"sqlite:///{home / 'afterturn.db'}"

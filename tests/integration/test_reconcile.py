@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,13 +17,12 @@ from fastapi.testclient import TestClient
 
 from afterturn.ids import uuid7
 from api.app import create_app
+from command_line import run, run_apart
 from delivery_fixtures import ended, turn
-from delivery_processes import CHECKOUT, environment
 from digest_fixtures import Shop, new_shop
 from schemas.errors import StoreBusy
 from schemas.indexing import IndexRow
 from schemas.tables import Episode, Fact, IndexState, Moment
-from services import free_port
 from stores import index_states
 from stores.embedded import EmbeddedIndex
 from stores.kit import open_kit
@@ -259,9 +257,9 @@ def test_readyz_doctor_and_the_command_line_tell_of_it_and_mend_it(home: Path) -
             "found": "lost, of 1 tenants",
             "mend": "./afterturn reindex",
         }
-        told = _run(home, "reindex", "--json")
+        told = _told(run_apart(home, "reindex", "--json"))
         assert told == {"tenants": 1, "owed": len(_records(shop)), "is_complete": True}
-        assert _run(home, "reindex", "--json") == told
+        assert _told(run(home, "reindex", "--json")) == told
         assert _doctor(home)["state"] == "warn"
         shop.settle()
 
@@ -279,17 +277,8 @@ def _readiness(shop: Shop) -> tuple[str, str]:
 
 
 def _doctor(home: Path) -> dict[str, str]:
-    return next(check for check in _run(home, "doctor", "--json") if check["name"] == "index")
+    return next(check for check in _told(run(home, "doctor", "--json")) if check["name"] == "index")
 
 
-def _run(home: Path, *words: str) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-m", "workers", *words],
-        env=environment(home, {"url": f"http://127.0.0.1:{free_port()}", "lang": "en"}),
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    return json.loads(done.stdout)
+def _told(ended: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(ended.stdout)

@@ -19,6 +19,7 @@ import pytest
 from pydantic import SecretStr
 from sqlmodel import select
 
+from command_line import run
 from delivery_fixtures import ended, turn
 from delivery_processes import CHECKOUT, environment
 from digest_fixtures import Shop, new_shop, scripted_embeddings, server
@@ -277,10 +278,10 @@ def test_killed_by_kill_9_the_command_goes_on_once_the_lease_has_run_out(small: 
     small.change(Job, Job.name == reembedding.JOB, lease_until=_ago())
 
     words = ["reindex", "--model", "scripted", "--dimensions", str(SHORT), "--json"]
-    told = subprocess.run(
-        [sys.executable, "-m", "workers", *words], env=env, cwd=CHECKOUT, capture_output=True, check=True
-    )
+    settings = {name: value for name, value in env.items() if name.startswith("AFTERTURN_")}
+    told = run(small.kit.settings.home, *words, **settings)
 
+    assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)
     assert (found["generation"], found["space"], found["is_live"]) == (2, "openai:scripted:32", True)
     assert found["records"] == len(_records(small))

@@ -154,7 +154,7 @@ def test_a_deadlock_s_victim_runs_again(db: Database) -> None:
 
     with db.read() as session:
         assert [session.get_one(Job, name).epoch for name in names] == [2, 2]
-    assert len(attempts) == (2 if db.is_sqlite else 3)
+    assert len(attempts) == 2 if db.is_sqlite else len(attempts) > 2
 
 
 def test_the_database_s_clock_is_aware_utc_and_now(db: Database) -> None:

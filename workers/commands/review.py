@@ -11,7 +11,6 @@ from uuid import UUID
 
 import typer
 
-from memory.wording import reason_words
 from schemas.errors import BadInput, NotFound
 from stores.settings import load_settings
 from workers.commands.reading import read_text
@@ -239,6 +238,8 @@ def _judge(tenant: str, chosen: list[Said], by: str, *, as_json: bool) -> None:
 
 def _outcome(one: Ended) -> str:
     if one.code is not None:
+        from memory.wording import reason_words  # noqa: PLC0415 - it builds every decision's shape
+
         why = reason_words(one.code, tr("zh", "en"))
         return tr(f"未改变：{why}", f"unchanged: {why}")
     return {"approved": tr("已批准", "approved"), "rejected": tr("已拒绝", "rejected")}.get(
