@@ -201,6 +201,7 @@ QUESTIONS: dict[str, Question] = {
     "metrics: oldest": waits.oldest,
     "metrics: due": waits.due,
     "metrics: over budget": waits.over_budget,
+    "metrics: owed to the index": lambda session: outbox.counts(session, limit=waits.MOST_COUNTED),
     "metrics: suspects": suspects.waiting,
 }
 
