@@ -147,7 +147,8 @@ def _consolidate(session: Session) -> object:
     _, first = _some(upkeep.next_user_with_episodes(session, ""))
     tenant_id, user_ref = _some(upkeep.next_user_with_episodes(session, str(first)))
     return [
-        *(upkeep.owed_episode_ids(session, user_ref), tenancy.lock_users(session, tenant_id, [user_ref])),
+        *(upkeep.owed_episode_ids(session, user_ref), upkeep.compared(session, tenant_id, user_ref)),
+        tenancy.lock_users(session, tenant_id, [user_ref]),
         *(episodes.live(session, tenant_id, user_ref), episodes.merged_ids(session, user_ref)),
     ]
 

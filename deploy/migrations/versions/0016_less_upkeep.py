@@ -1,6 +1,8 @@
-"""What is owed to the index in the order in which it came to be, tenant by tenant; and apart from it what failed.
+"""What upkeep need not read or embed again.
 
-A row is in one of the two, so that it costs one entry. Before, a scrape and a rebuild under way read all that is owed.
+What is owed to the index stands in the order in which it came to be, tenant by tenant, and apart from it what failed: a
+row is in one of the two indexes. Before, a scrape and a rebuild under way read all that is owed. And users keep which
+of their episodes were last compared to no end.
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ def upgrade() -> None:
     for name, columns, where in INDEXES:
         rows = sa.text(where)
         op.create_index(name, "outbox", columns, postgresql_where=rows, sqlite_where=rows)
+    op.add_column("users", sa.Column("compared_hash", sa.String(), nullable=True))
 
 
 def downgrade() -> None:
+    op.drop_column("users", "compared_hash")
     for name, _, _ in reversed(INDEXES):
         op.drop_index(name, "outbox")
