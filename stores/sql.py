@@ -349,7 +349,10 @@ def _begin_sqlite(busy_timeout_ms: int, connection: Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait_ms}")
         connection.info[_WAIT_MS] = wait_ms
     writes = bool(options.get(_WRITES, True))
-    connection.exec_driver_sql(f"PRAGMA query_only = {0 if writes else 1}")
+    # Likewise. Of a few hundred microseconds that a read takes this was a tenth.
+    if connection.info.get(_WRITES) is not writes:
+        connection.exec_driver_sql(f"PRAGMA query_only = {0 if writes else 1}")
+        connection.info[_WRITES] = writes
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
