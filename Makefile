@@ -65,7 +65,7 @@ lower-bounds: env
 	$(UV) venv --quiet --clear .venv-lowest
 	$(UV) pip compile --quiet --resolution lowest-direct --no-header --no-annotate --no-emit-package afterturn \
 		pyproject.toml client/pyproject.toml --group dev --output-file .venv-lowest/requirements.txt
-	VIRTUAL_ENV=.venv-lowest $(UV) pip install --quiet -r .venv-lowest/requirements.txt
+	$(UV) pip install --quiet --python .venv-lowest -r .venv-lowest/requirements.txt
 	.venv-lowest/bin/python -m pytest tests/unit
 
 clean:

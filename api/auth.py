@@ -10,6 +10,9 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from afterturn.credentials import parse_credential
+from afterturn.errors import BadCredential
+from api.phrases import KeyFault
 from api.problems import Unauthorized
 from api.state import aside, kit_of
 from schemas.errors import Forbidden
@@ -38,7 +41,8 @@ def key_with(right: str) -> Callable[..., Awaitable[KeyInfo]]:
         request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
     ) -> KeyInfo:
         if credentials is None:
-            raise Unauthorized
+            is_missing = not request.headers.get("authorization")
+            raise Unauthorized("unauthorized", fault="missing" if is_missing else "malformed")
         kit = await kit_of(request.app)
         found = await asyncio.to_thread(_look_up, kit, credentials.credentials)
         if keys.is_use_new(found.last_used_at, kit.clock()):
@@ -54,7 +58,17 @@ def _look_up(kit: Kit, token: str) -> KeyInfo:
         with kit.db.read() as session:
             return key_of_bearer(session, f"Bearer {token}")
     except Forbidden as exc:
-        raise Unauthorized(exc.code) from exc
+        if exc.code != "bad_key":
+            raise Unauthorized(exc.code) from exc
+        raise Unauthorized("unauthorized", fault=_fault_of(token)) from exc
+
+
+def _fault_of(token: str) -> KeyFault:
+    try:
+        parse_credential(token)
+    except BadCredential:
+        return "malformed"
+    return "unknown"
 
 
 def _note_use(kit: Kit, key_id: str) -> None:

@@ -169,5 +169,5 @@ def _state(kit: Kit, key: KeyInfo, event_id: UUID, language: str) -> EventView:
     with kit.db.read() as session:
         found = fate(session, key.tenant_id, event_id)
     if found is None:
-        raise NotFound
+        raise NotFound("event", event_id)
     return event_view(found, language)

@@ -179,4 +179,4 @@ def _detail(kit: Kit, key: KeyInfo, memory_id: UUID, language: str) -> MemoryDet
         if procedure is not None:
             record = procedure_record(*procedure)
             return MemoryDetail(memory=memory_of(record, now=now, language=language, row=procedure[0]))
-    raise NotFound
+    raise NotFound("memory", memory_id)

@@ -44,7 +44,7 @@ def _read(kit: Kit, key: KeyInfo, operation_id: UUID) -> OperationView:
     with kit.db.read() as session:
         row = session.get(Operation, operation_id)
         if row is None or row.tenant_id != key.tenant_id:
-            raise NotFound
+            raise NotFound("operation", operation_id)
         return OperationView(
             id=row.id,
             kind=row.kind,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
+
+KeyFault = Literal["missing", "malformed", "unknown"]
 
 TITLES: Mapping[str, Mapping[int, str]] = {
     "en": {
@@ -38,7 +41,7 @@ TITLES: Mapping[str, Mapping[int, str]] = {
 }
 DETAILS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "unauthorized": "Send the agent's key as a bearer token: Authorization: Bearer at_...",
+        "unauthorized": "This key does not pass.",
         "key_revoked": "This key was revoked. Ask the operator for another.",
         "key_expired": "This key has expired. Ask the operator for another.",
         "key_rotated": "This key has a newer secret, and this one's grace is over. Ask the operator for the new one.",
@@ -68,7 +71,7 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
         "internal": "This is a bug on our side. Its traceback is in the log under the request id.",
     },
     "zh": {
-        "unauthorized": "请以 Bearer 令牌发送智能体的密钥：Authorization: Bearer at_...",
+        "unauthorized": "该密钥无法通过验证。",
         "key_revoked": "该密钥已被吊销；请向运维人员索取新的密钥。",
         "key_expired": "该密钥已过期；请向运维人员索取新的密钥。",
         "key_rotated": "该密钥已更换，旧密钥的宽限期已过；请向运维人员索取新的密钥。",
@@ -98,3 +101,17 @@ DETAILS: Mapping[str, Mapping[str, str]] = {
         "internal": "这是我们的错误；日志中可按请求编号找到详情。",
     },
 }
+KEY_FAULTS: Mapping[str, Mapping[KeyFault, str]] = {
+    "en": {
+        "missing": "No key was sent. Send the agent's key as a bearer token: Authorization: Bearer at_...",
+        "malformed": "What was sent is no key: one looks like at_<12 characters>_<43 characters>. Copy it whole.",
+        "unknown": "This key is not known here, or its secret is wrong. Check AFTERTURN_KEY and the service's address.",
+    },
+    "zh": {
+        "missing": "没有发送密钥；请以 Bearer 令牌发送智能体的密钥：Authorization: Bearer at_...",
+        "malformed": "所发送的不是密钥：其形式为 at_<12 个字符>_<43 个字符>；请重新完整复制。",
+        "unknown": "此处没有该密钥，或其密钥部分有误；请检查 AFTERTURN_KEY 与服务地址。",
+    },
+}
+"""What keeps a caller out, as far as he is told. A key that ended says so by its own code."""
+NO_PATH: Mapping[str, str] = {"en": "There is no such path.", "zh": "没有这个路径。"}

@@ -1,4 +1,7 @@
-"""Every refusal as problem+json (RFC 9457), in the caller's language. No answer ever quotes what was sent."""
+"""Every refusal as problem+json (RFC 9457), in the caller's language.
+
+No answer ever quotes what was sent, but the UUID of what is not there.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from afterturn.wire import Problem
-from api.phrases import DETAILS, TITLES
+from api.phrases import DETAILS, KEY_FAULTS, NO_PATH, TITLES, KeyFault
 from api.reasons import validation_fault
 from schemas.errors import BadInput, BadSettings, Conflict, Forbidden, NotFound, ServiceError, StaleClaim, Transient
+from schemas.fault_words import fault_text
 from schemas.reasons import reason_text
 
 MEDIA_TYPE = "application/problem+json"
@@ -56,11 +60,16 @@ CONFLICTS: dict[int | str, dict[str, Any]] = {**RESPONSES, 409: {"description": 
 
 
 class Unauthorized(Exception):
-    """No key, a malformed or unknown one: which of them, the caller is not told. `code` says what ended a good one."""
+    """No key, a malformed or unknown one, or one that ended.
 
-    def __init__(self, code: str = "bad_key") -> None:
+    Of a well-formed key that does not pass nobody is told whether the key is unknown or the secret wrong: `code` is
+    `unauthorized` as without any, and only what the caller can see himself, `fault`, differs in words.
+    """
+
+    def __init__(self, code: str, *, fault: KeyFault | None = None) -> None:
         super().__init__(code)
-        self.code = "unauthorized" if code == "bad_key" else code
+        self.code = code
+        self.fault: KeyFault | None = fault
 
 
 class Refusal(Exception):
@@ -155,6 +164,8 @@ def _on_service_error(request: Request, exc: Exception) -> Response:
         headers["Retry-After"] = str(max(1, math.ceil(seconds)))
     elif isinstance(error, BadInput):
         detail = f"{error.field}: {reason_text(error.reason, wanted_language(_language_header(request)))}"
+    elif isinstance(error, NotFound) and error.kind:
+        detail = fault_text(str(error), wanted_language(_language_header(request)))
     if status == 500:
         logger.error("request failed code=%s", error.code)
     field = error.field if isinstance(error, BadInput) else None
@@ -173,12 +184,17 @@ def _on_validation_error(request: Request, exc: Exception) -> Response:
 def _on_http_error(request: Request, exc: Exception) -> Response:
     error = cast("HTTPException", exc)
     code = _HTTP_CODES.get(error.status_code, "error")
-    return problem(_language_header(request), error.status_code, code, headers=error.headers)
+    # The router's own 404: nothing of this service is asked for at all.
+    detail = NO_PATH[wanted_language(_language_header(request))] if error.status_code == 404 else None
+    return problem(_language_header(request), error.status_code, code, detail=detail, headers=error.headers)
 
 
 def _on_unauthorized(request: Request, exc: Exception) -> Response:
     headers = {"WWW-Authenticate": 'Bearer realm="afterturn"'}
-    return problem(_language_header(request), 401, cast("Unauthorized", exc).code, headers=headers)
+    refused = cast("Unauthorized", exc)
+    words = KEY_FAULTS[wanted_language(_language_header(request))]
+    detail = None if refused.fault is None else words[refused.fault]
+    return problem(_language_header(request), 401, refused.code, detail=detail, headers=headers)
 
 
 def _on_refusal(request: Request, exc: Exception) -> Response:

@@ -34,6 +34,7 @@ class Order(_Body):
     kind: Literal["session", "source", "event", "summary"]
     name: Id = Field(description="The session's id, the source's name, or the id of an event or of a summary.")
     user_id: Id | None = None
+    ahead: bool = Field(default=False, description="Also when nothing of a source or an event is here yet.")
     reason: Note
     reviewer: Name | None = None
 
@@ -62,7 +63,7 @@ async def listed(request: Request, key: Reviewer, limit: Annotated[int, Query(ge
 async def take_back(request: Request, body: Order, key: Reviewer) -> UndoneView:
     """Its statements count no more, its turns come back nowhere, and what comes late of it neither."""
     kit, who = await kit_of(request.app), Who(actor=f"key:{key.key_id}", reviewer=body.reviewer)
-    target = Target(kind=body.kind, name=body.name, user_id=body.user_id)
+    target = Target(kind=body.kind, name=body.name, user_id=body.user_id, is_ahead=body.ahead)
     return _view(await in_writer(request.app, lambda: undo.undo(kit, key.tenant_id, target, who, reason=body.reason)))
 
 

@@ -4,8 +4,9 @@
 a Publisher makes it, with events of many users and sessions. Each row is the median of `--runs`. The table is grown by
 SQL, with ids in the order of time, then fresh events are taken in by the function that the worker calls. `--through`
 has the real worker take them from a real broker instead, which a Publisher filled before; `--processes` says how many
-processes its pool has. CPU is that of the ingesting processes (and, beside it, of PostgreSQL and the broker): on a
-shared machine trust it alone. Prints a table and a JSON line.
+processes its pool has; `--beside` shows how long another process's small writes take meanwhile. CPU is that of the
+ingesting processes (and, beside it, of PostgreSQL and the broker): on a shared machine trust it alone. Prints a table
+and a JSON line.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ import json
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import redis
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, update
 
 from afterturn import Publisher
 from afterturn.batches import encode_batch
@@ -35,10 +38,10 @@ from afterturn.credentials import parse_credential, seal_key
 from afterturn.ids import uuid7
 from afterturn.sealing import Sealer
 from afterturn.sender import MAX_EVENTS
-from schemas.tables import Turn, metadata
+from schemas.tables import Tenant, Turn, metadata
 from stores import ledger, tenancy
 from stores.settings import Settings, as_environment, embedded_broker_url, load_settings
-from stores.sql import upgrade
+from stores.sql import Database, upgrade
 from tasks.ingest import ingest_batch
 from tasks.intake import Intake, open_intake
 from workers import broker, presence
@@ -69,7 +72,7 @@ def main() -> None:
             for turns in map(int, asked.turns.split(",")):
                 grow(intake, turns)
                 runs = [
-                    through(settings, credential, asked.events, asked.talking)
+                    through(settings, credential, asked.events, asked.talking, beside=asked.beside)
                     if asked.through
                     else run(intake, credential, asked.events, asked.talking)
                     for _ in range(asked.runs)
@@ -93,6 +96,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--through", action="store_true", help="through a broker and a worker")
     parser.add_argument("--processes", type=int, help="of that worker; the setting's default without it")
+    parser.add_argument("--beside", action="store_true", help="through: small writes of another process meanwhile")
     return parser.parse_args()
 
 
@@ -219,7 +223,7 @@ def run(intake: Intake, credential: str, events: int, talking: int) -> dict[str,
     return told(events, time.perf_counter() - wall, time.process_time() - cpu, server_seconds(intake) - server)
 
 
-def through(settings: Settings, credential: str, events: int, talking: int) -> dict[str, Any]:
+def through(settings: Settings, credential: str, events: int, talking: int, *, beside: bool) -> dict[str, Any]:
     """The real pipe, from a full queue: the broker and the ingest worker run, the publisher is done before."""
     running = broker.start(settings.home)
     environment = {**os.environ, **as_environment(settings)}
@@ -240,13 +244,14 @@ def through(settings: Settings, credential: str, events: int, talking: int) -> d
             time.sleep(0.02)
         before += WARM_UP
         cpu, server, carried = tree_seconds(worker.pid), server_seconds(intake), cpu_of(running.pid)
-        wall = time.perf_counter()
-        queue.rename(f"{QUEUE}.held", QUEUE)
-        while taken(intake) < before + events:
-            time.sleep(0.02)
-        seconds = time.perf_counter() - wall
+        with small_writes(settings) if beside else nullcontext([]) as waits:
+            wall = time.perf_counter()
+            queue.rename(f"{QUEUE}.held", QUEUE)
+            while taken(intake) < before + events:
+                time.sleep(0.02)
+            seconds = time.perf_counter() - wall
         spent = (tree_seconds(worker.pid) - cpu, server_seconds(intake) - server, cpu_of(running.pid) - carried)
-        return told(events, seconds, *spent)
+        return {**told(events, seconds, *spent), **waited(waits)}
     finally:
         worker.terminate()
         worker.wait()
@@ -255,6 +260,41 @@ def through(settings: Settings, credential: str, events: int, talking: int) -> d
         if running.process is not None:
             running.process.wait()
         intake.db.dispose()
+
+
+@contextmanager
+def small_writes(settings: Settings) -> Generator[list[float]]:
+    """The seconds that each of another process's small writes takes, twenty a second."""
+    db = Database(settings.database_url)
+    waits: list[float] = []
+    is_over = threading.Event()
+
+    def write() -> None:
+        while not is_over.wait(0.05):
+            started = time.perf_counter()
+            db.write(lambda session: session.connection().execute(update(Tenant).values(name=Tenant.name)))
+            waits.append(time.perf_counter() - started)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield waits
+    finally:
+        is_over.set()
+        thread.join()
+        db.dispose()
+
+
+def waited(waits: list[float]) -> dict[str, Any]:
+    if len(waits) < 2:
+        return {}
+    tenths = statistics.quantiles(waits, n=10)
+    return {
+        "small_writes": len(waits),
+        "p50_ms": round(tenths[4] * 1e3),
+        "p90_ms": round(tenths[8] * 1e3),
+        "max_ms": round(max(waits) * 1e3),
+    }
 
 
 def publish(settings: Settings, credential: str, events: int, talking: int) -> None:

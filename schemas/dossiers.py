@@ -169,12 +169,14 @@ class Explanation(BaseModel):
 class UndoView(BaseModel):
     """Something that was taken back as a whole. One that `withdraws` another gave that one's statements back.
 
-    `target` is an internal id of a session, the name of a source, the id of an event or of a summary.
+    `name` is a session's id as agents give it, a source's name, the id of an event or of a summary; None for a session
+    that is there no more. `target` is the same, but of a session the service's own id.
     """
 
     id: UUID
     kind: str
     target: str
+    name: str | None = None
     user_id: str | None = None
     until: datetime
     withdraws: UUID | None = None

@@ -20,6 +20,9 @@ No message holds text that a user wrote.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
 
 class ServiceError(Exception):
     """Base of all errors below; its code is stable and safe to count, log and show."""
@@ -105,6 +108,29 @@ class NotFound(Permanent):
     """There is no such thing inside this tenant."""
 
     code = "not_found"
+
+    def __init__(
+        self,
+        kind: str = "",
+        name: UUID | str = "",
+        *,
+        unsaid: str = "",
+        known: Sequence[str] = (),
+        told: str = "",
+        code: str | None = None,
+    ) -> None:
+        """A `kind` of thing (`schemas.fault_words.KINDS`) of the id `name`; or, when there is more to say, `told`.
+
+        `unsaid` is an id that may tell who somebody is: it stands in no message, and only who typed it is shown it.
+        `known` are those that are there.
+        """
+        message = f"no {kind} {'of that name' if unsaid else name}" if kind else told
+        if known:
+            message += f"; known are {', '.join(known)}"
+        super().__init__(message, code=code)
+        self.kind = kind
+        self.unsaid = unsaid
+        self.known = tuple(known)
 
 
 class Conflict(Permanent):

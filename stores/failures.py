@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 
 from sqlalchemy import exc as sa_exc
+from sqlalchemy import make_url
 
 from schemas.errors import StoreBusy
 from stores import postgres
+from stores.addresses import database_address
 
 Failure = sa_exc.DBAPIError | sa_exc.TimeoutError
 
@@ -24,11 +26,15 @@ def is_retryable(exc: Failure) -> bool:
     return getattr(origin, "sqlstate", None) in postgres.RETRY
 
 
-def raise_busy(exc: Failure, what: str) -> None:
+def is_lock_held(exc: sqlite3.Error) -> bool:
+    """Somebody else is writing."""
+    return _sqlite_code(exc) == sqlite3.SQLITE_BUSY
+
+
+def raise_busy(exc: Failure, what: str, url: str) -> None:
     """Raises: StoreBusy for an error that passes, by itself or when somebody mends the server."""
     if _is_busy(exc):
-        msg = f"database: {what} ({reason(exc)})"
-        raise StoreBusy(msg) from exc
+        raise StoreBusy(_away(exc, database_address(make_url(url))) or f"database: {what} ({reason(exc)})") from exc
 
 
 def reason(exc: Failure) -> str:
@@ -36,6 +42,25 @@ def reason(exc: Failure) -> str:
     origin = exc.orig if isinstance(exc, sa_exc.DBAPIError) else None
     code = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
     return str(code or type(origin or exc).__name__)
+
+
+def _away(exc: Failure, where: str) -> str | None:
+    """What is said of a database that could not be reached at all."""
+    if not isinstance(exc, sa_exc.DBAPIError):
+        return None
+    if isinstance(exc.orig, sqlite3.Error):
+        is_shut = _sqlite_code(exc.orig) == sqlite3.SQLITE_CANTOPEN
+        return f"the database {where} cannot be opened" if is_shut else None
+    state: str | None = getattr(exc.orig, "sqlstate", None)
+    if state is not None and not state.startswith(postgres.AWAY):
+        return None
+    # A refused log-in comes without a code. The words are the server's own; in another language it "does not answer".
+    told = str(exc.orig)
+    if "authentication failed" in told or "no password supplied" in told or "pg_hba.conf" in told:
+        return f"the database at {where} does not let this user in"
+    if "FATAL" in told and '" does not exist' in told:
+        return f"the server at {where} has no database of that name"
+    return f"the database at {where} does not answer"
 
 
 def _is_busy(exc: Failure) -> bool:

@@ -156,6 +156,5 @@ def note_use(session: Session, key_id: str, now: datetime) -> None:
 def _locked(session: Session, key_id: str) -> Key:
     key = session.get(Key, key_id, with_for_update=True, populate_existing=True)
     if key is None:
-        msg = f"no key {key_id}"
-        raise NotFound(msg)
+        raise NotFound("key", key_id)
     return key

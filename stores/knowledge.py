@@ -97,8 +97,7 @@ def withdraw(session: Session, tenant_id: UUID, name: str, version: str, *, now:
         .returning(col(KnowledgeVersion.id))
     )
     if session.connection().execute(statement).first() is None:
-        msg = "there is no such version, or it was withdrawn before"
-        raise NotFound(msg)
+        raise NotFound(told=f"there is no version {version} of {name}, or it was withdrawn before")
 
 
 def versions(session: Session, tenant_id: UUID) -> Sequence[KnowledgeVersion]:

@@ -18,7 +18,10 @@ SPARE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What one process asks of its database. A bound of 0 is none. `most`: connections at once."""
+    """What one process asks of its database. A bound of 0 is none. `most`: connections at once.
+
+    turn_seconds: on SQLite, the pause between two looks whether the one write lock is free: the shorter, the sooner.
+    """
 
     name: str = "afterturn"
     most: int = 30
@@ -26,6 +29,7 @@ class Terms:
     lock_seconds: float = 15.0
     idle_seconds: float = 60.0
     connect_seconds: int = 10
+    turn_seconds: float = 0.001
 
 
 OPERATOR = Terms(name="afterturn-cli")
@@ -55,6 +59,8 @@ def terms(settings: Settings, role: Role | None = None) -> Terms:
         idle_seconds=idle,
         # A replica that does not answer is soon passed by.
         connect_seconds=2 if of == "recall" else OPERATOR.connect_seconds,
+        # Behind a backlog its processes write all the time: whoever writes a little goes first.
+        turn_seconds=0.005 if of == "ingest" else OPERATOR.turn_seconds,
     )
 
 

@@ -22,6 +22,8 @@ RETRY = frozenset({"40001", "40P01", "55P03"})
 #: How those begin that need somebody: connection lost or refused, resources exhausted, server stopping, idle too long,
 #: a statement that took too long. A commit may or may not have reached it.
 BUSY = ("08", "53", "57P", "25P03", "57014")
+#: Of those, which say that it could not be asked at all: no connection, or on its way down or up.
+AWAY = ("08", "57P")
 #: How soon the server sees that the client of a running or waiting statement has gone.
 CLIENT_CHECK_SECONDS = 2
 _KEEPALIVE = {"idle": 30, "interval": 10, "count": 3}

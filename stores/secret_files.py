@@ -21,8 +21,13 @@ class SecretFiles(EnvSettingsSource):
     """The files of AFTERTURN_SECRETS_DIR as if they were environment variables."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
-        folder = os.environ.get(VARIABLE)
-        return {} if not folder else {name.lower(): text for name, text in _read(Path(folder)).items()}
+        return {name.lower(): text for name, text in secret_texts().items()}
+
+
+def secret_texts() -> dict[str, str]:
+    """What the folder holds, by variable; nothing without a folder. Raises: BadSettings when it cannot be read."""
+    folder = os.environ.get(VARIABLE)
+    return _read(Path(folder)) if folder else {}
 
 
 def _read(folder: Path) -> dict[str, str]:

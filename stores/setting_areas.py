@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+
+from afterturn.fields import fault
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Days = Annotated[float, Field(gt=0, le=36_500)]
@@ -30,6 +32,11 @@ _IDLE_SECONDS: dict[Role, float] = {
     **{"ingest": 60, "app": 60, "llm": 60, "index": 60},
     **{"upkeep": 60, "api": 60, "recall": 15, "cli": 60},
 }
+
+
+def _must(words: str) -> dict[str, Any]:
+    """What a value of this pattern is in words, for whoever set another."""
+    return {"must": words}
 
 
 class Area(BaseModel):
@@ -108,10 +115,18 @@ class WeaviateSettings(Area):
     Units: timeout_seconds bounds one write or listing; a search is bounded by its recall.
     """
 
-    url: str = Field(default="http://127.0.0.1:8080", pattern=r"^https?://[^/?#@\s]+/?$")
-    grpc: str | None = Field(default=None, pattern=r"^[^/?#@\s]+:\d+$")
+    url: str = Field(
+        default="http://127.0.0.1:8080",
+        pattern=r"^https?://[^/?#@\s]+/?$",
+        json_schema_extra=_must("http://HOST:PORT or https://HOST:PORT"),
+    )
+    grpc: str | None = Field(default=None, pattern=r"^[^/?#@\s]+:\d+$", json_schema_extra=_must("HOST:PORT"))
     api_key: SecretStr | None = None
-    alias: str = Field(default="Afterturn", pattern=r"^[A-Z][A-Za-z0-9]{0,63}$")
+    alias: str = Field(
+        default="Afterturn",
+        pattern=r"^[A-Z][A-Za-z0-9]{0,63}$",
+        json_schema_extra=_must("a capital letter, then letters and digits, at most 64"),
+    )
     replicas: Annotated[int, Field(ge=1, le=99)] = 1
     timeout_seconds: Seconds = 15
 
@@ -197,18 +212,17 @@ class WorkerSettings(Area):
     """How the worker processes are cut.
 
     `slots` are threads of the worker that serves llm, index and upkeep; digests take at most slots minus reserved, and
-    the index at most index_slots. ingest_processes take batches in; None: 2, or 1 on SQLite, which lets one write at a
-    time. reconcile_seconds is how often the index's identity is looked at, and every
-    reconcile_hours everything in it is compared with SQL.
+    the index at most index_slots. ingest_processes take batches in. reconcile_seconds is how often the index's identity
+    is looked at, and every reconcile_hours everything in it is compared with SQL.
     probe_port is where a worker or beat answers /healthz, /readyz and /metrics, if it is not 0.
     Units: sweep_seconds and grace_seconds in seconds; grace is what a stopping process gets before it is killed.
     """
 
     slots: Annotated[int, Field(ge=2, le=256)] = 12
-    reserved_slots: Annotated[int, Field(ge=1, le=64)] = 4
+    reserved_slots: Annotated[int, Field(ge=1, le=64)] = Field(default=4, validate_default=True)
     sweep_seconds: Seconds = 2
     index_slots: Annotated[int, Field(ge=1, le=64)] = 4
-    ingest_processes: Annotated[int, Field(ge=1, le=64)] | None = None
+    ingest_processes: Annotated[int, Field(ge=1, le=64)] = 2
     upkeep_seconds: Seconds = 60
     reconcile_seconds: Seconds = 30
     reconcile_hours: Annotated[float, Field(gt=0, le=8_760)] = 24
@@ -216,6 +230,13 @@ class WorkerSettings(Area):
     probe_host: str = "127.0.0.1"
     probe_port: Port = 0
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("reserved_slots")
+    @classmethod
+    def _below_slots(cls, reserved_slots: int, info: ValidationInfo) -> int:
+        if reserved_slots >= info.data.get("slots", reserved_slots + 1):
+            raise fault("must be below AFTERTURN_WORKERS_SLOTS")
+        return reserved_slots
 
 
 class PostgresSettings(Area):
@@ -259,7 +280,9 @@ class OtelSettings(Area):
     `sample_ratio` is of traces that begin here; those that begin at an agent go on as it decided.
     """
 
-    endpoint: str | None = Field(default=None, pattern=r"^https?://")
+    endpoint: str | None = Field(
+        default=None, pattern=r"^https?://", json_schema_extra=_must("http://HOST:PORT or https://HOST:PORT")
+    )
     sample_ratio: Share = 1
 
 
@@ -268,6 +291,10 @@ class FlowerSettings(Area):
 
     host: str = "127.0.0.1"
     port: Port = 8_711
-    user: str = Field(default="afterturn", pattern=r"^[A-Za-z0-9._-]+$")
+    user: str = Field(
+        default="afterturn",
+        pattern=r"^[A-Za-z0-9._-]+$",
+        json_schema_extra=_must("letters, digits, points, dashes or underscores"),
+    )
     password: SecretStr | None = None
     max_tasks: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000

@@ -10,14 +10,16 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from afterturn.fields import fault
 from schemas.errors import BadSettings
-from stores.secret_files import SecretFiles
+from stores import setting_faults
+from stores.secret_files import SecretFiles, secret_texts
 from stores.setting_areas import (
     ApiSettings,
     Area,
@@ -36,6 +38,11 @@ from stores.setting_areas import (
 )
 
 PREFIX = "AFTERTURN_"
+
+#: Of compose.yaml and the image: for whoever starts containers, and read by nothing in them.
+_DEPLOYED = ("AFTERTURN_EXTRAS", "AFTERTURN_IMAGE", "AFTERTURN_PUBLISHED_PORT")
+#: Where to knock when a service listens on every address.
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not where to listen
 
 # sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.
 SOCKET_PATH_BYTES = 103
@@ -125,7 +132,7 @@ class Settings(BaseSettings):
     def _postgres(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         pair = [] if url is None else [url.get_secret_value(), str(info.data.get("database_url", ""))]
         if not all(one.startswith("postgres") for one in pair):
-            raise ValueError("both it and AFTERTURN_DATABASE_URL need the form postgresql://...")
+            raise fault("must begin with postgresql://, and so must AFTERTURN_DATABASE_URL")
         return url
 
     @field_validator("url")
@@ -133,15 +140,19 @@ class Settings(BaseSettings):
     def _http(cls, url: str) -> str:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("needs the form http://host:port")
+            raise fault("must be http://HOST:PORT or https://HOST:PORT")
         return url.rstrip("/")
 
-    @field_validator("workers")
-    @classmethod
-    def _slots_left(cls, workers: WorkerSettings) -> WorkerSettings:
-        if workers.reserved_slots >= workers.slots:
-            raise ValueError("reserved_slots must be below slots")
-        return workers
+    @model_validator(mode="after")
+    def _url_of_the_api(self) -> Self:
+        if "url" not in self.model_fields_set and (self.api.host is not None or self.api.port is not None):
+            # Frozen is for those who use the settings: here they are still being made.
+            object.__setattr__(self, "url", f"http://{self._reached_at()}:{self.api_port}")
+        return self
+
+    def _reached_at(self) -> str:
+        host = ANY_ADDRESS.get(self.api_host, self.api_host)
+        return f"[{host}]" if ":" in host else host
 
     @property
     def has_embedded_broker(self) -> bool:
@@ -197,28 +208,31 @@ def locale_language() -> Literal["zh", "en"]:
 def redis_url(broker_url: str) -> str:
     """The URL in redis-py's spelling: kombu's `redis+socket:///path?virtual_host=0` is `unix:///path?db=0`."""
     parts = urlsplit(broker_url)
+    try:
+        _ = parts.port
+    except ValueError:
+        raise BadSettings("AFTERTURN_BROKER_URL: must be redis://HOST:PORT/NUMBER") from None
     if parts.scheme == "redis+socket":
         database = dict(parse_qsl(parts.query)).get("virtual_host", "0").lstrip("/")
         return f"unix://{parts.path}?db={database or 0}"
     if parts.scheme not in {"redis", "rediss", "unix"}:
-        raise BadSettings("AFTERTURN_BROKER_URL: needs redis://, rediss:// or redis+socket://")
+        raise BadSettings("AFTERTURN_BROKER_URL: must begin with redis://, rediss:// or redis+socket://")
     return broker_url
 
 
 def load_settings(**given: Any) -> Settings:
     """Settings from the environment; arguments win.
 
-    Raises: BadSettings with the variable's name, never its value.
+    Raises: BadSettings with the variable's name, the place in it and what is allowed there, never its value.
     """
     try:
         return Settings(**given)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False)[0]
-        name = PREFIX + "_".join(str(part) for part in first["loc"][:2]).upper()
-        raise BadSettings(f"{name}: {first['msg']}") from None
+        known = [name for name, _ in variables()]
+        raise BadSettings(setting_faults.first_fault(exc, Settings.model_json_schema(), known, PREFIX)) from None
     except SettingsError:
         # Its message names the field or the source only in prose, and its cause quotes the value.
-        raise BadSettings(f"{_broken_json()}: not valid JSON") from None
+        raise BadSettings(_broken_json()) from None
 
 
 def variables() -> Iterator[tuple[str, Any]]:
@@ -234,7 +248,8 @@ def variables() -> Iterator[tuple[str, Any]]:
 
 def as_environment(settings: Settings) -> dict[str, str]:
     """The variables that give another process these settings; secrets are in clear."""
-    found = {f"{PREFIX}HOME": str(settings.home)}
+    # Both follow from others when they are left out, and a child may have those in its environment otherwise.
+    found = {f"{PREFIX}HOME": str(settings.home), f"{PREFIX}URL": settings.url}
     for name, field in Settings.model_fields.items():
         value: object = getattr(settings, name)
         if isinstance(value, Area):
@@ -251,11 +266,14 @@ def environment_with(settings: Settings) -> dict[str, str]:
     return {**os.environ, **as_environment(settings)}
 
 
-def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
-    """AFTERTURN_* names that are set and that nothing reads: likely typing errors."""
-    known = {name for name, _ in variables()}
-    names = os.environ if environment is None else environment
-    return sorted(n for n in names if n.startswith(PREFIX) and n not in known and not n.startswith("AFTERTURN_TEST_"))
+def unknown_variables(environment: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """AFTERTURN_* names that are set, here or in secret files, and that nothing reads; each with what may be meant."""
+    known = [name for name, _ in variables()]
+    names = {**secret_texts(), **os.environ} if environment is None else environment
+    strange = (name for name in names if name.startswith(PREFIX) and name not in {*known, *_DEPLOYED})
+    return {
+        name: setting_faults.nearest(name, known) for name in sorted(strange) if not name.startswith(f"{PREFIX}TEST_")
+    }
 
 
 def _fields(area: Area) -> dict[str, Any]:
@@ -269,10 +287,11 @@ def _written(value: object) -> str:
 
 
 def _broken_json() -> str:
-    for name, default in variables():
-        if isinstance(default, dict) and name in os.environ:
-            try:
-                cast("object", json.loads(os.environ[name]))
-            except ValueError:
-                return name
-    return PREFIX + "*"
+    texts = {**secret_texts(), **os.environ}
+    complex_names = [name for name, default in variables() if isinstance(default, dict)]
+    areas = {
+        f"{PREFIX}{name}".upper(): f"{PREFIX}{name}_{next(iter(_fields(field.default)))}".upper()
+        for name, field in Settings.model_fields.items()
+        if isinstance(field.default, Area)
+    }
+    return setting_faults.broken_json(texts, complex_names, areas) or f"{PREFIX}*: must be JSON"

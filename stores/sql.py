@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, Pool, Table, create_engine, event, make_url, text
 from sqlalchemy import exc as sa_exc
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql as pg_dialect
+from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlmodel import Session, SQLModel
 
 from schemas.errors import BadSettings
-from stores import failures, postgres
+from stores import failures, postgres, sqlite
 from stores.pools import KEPT, OPERATOR, Terms
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ GIVE_UP_SECONDS = 40.0
 
 _MIGRATIONS = Path(__file__).resolve().parent.parent / "deploy" / "migrations"
 _FOLLOW_UPS = "after_commit"
-_WRITES = "afterturn_writes"
+_WRITES = sqlite.WRITES
 _WAIT_MS = postgres.WAIT_MS
+_FORM = "AFTERTURN_DATABASE_URL: must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 
 
 class HasDatabaseUrl(Protocol):
@@ -123,7 +124,7 @@ class Database:
             except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
                 spent = time.monotonic() - started
                 if not failures.is_retryable(exc) or attempt >= MAX_ATTEMPTS or spent >= limit:
-                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s")
+                    failures.raise_busy(exc, f"write gave up after {attempt} attempts, {spent:.1f} s", self.url)
                     raise
                 logger.info("write repeated attempt=%d reason=%s", attempt, failures.reason(exc))
                 time.sleep(random.uniform(0.0, min(1.0, 0.01 * 2**attempt)))  # noqa: S311  jitter, not a secret
@@ -141,7 +142,7 @@ class Database:
             with Session(self.engine.execution_options(**options), expire_on_commit=False, autoflush=False) as session:
                 yield session
         except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-            failures.raise_busy(exc, "read failed")
+            failures.raise_busy(exc, "read failed", self.url)
             raise
 
     def now(self, session: Session) -> datetime:
@@ -226,7 +227,7 @@ def upgrade(settings: HasDatabaseUrl | str, revision: str = "head") -> tuple[str
     from alembic import command  # noqa: PLC0415 - 0.3 s that recall and most workers never need
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    with _migrating(settings) as (config, connection):
+    with _migrating(settings, "migration failed") as (config, connection):
         before = MigrationContext.configure(connection).get_current_revision()
         command.upgrade(config, revision)
         return before, MigrationContext.configure(connection).get_current_revision()
@@ -236,7 +237,7 @@ def current_revision(settings: HasDatabaseUrl | str) -> str | None:
     """The revision the database is at; None for an empty one."""
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    with _migrating(settings) as (_, connection):
+    with _migrating(settings, "its revision cannot be read") as (_, connection):
         return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -252,7 +253,7 @@ def head_revision() -> str:
 
 
 @contextmanager
-def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connection], None, None]:
+def _migrating(settings: HasDatabaseUrl | str, failed: str) -> Generator[tuple[Config, Connection], None, None]:
     url = settings if isinstance(settings, str) else settings.database_url
     database = Database(url, replace(OPERATOR, name="afterturn-migrate"))
     config = _config()
@@ -265,7 +266,7 @@ def _migrating(settings: HasDatabaseUrl | str) -> Generator[tuple[Config, Connec
             config.attributes["connection"] = connection
             yield config, connection
     except (sa_exc.DBAPIError, sa_exc.TimeoutError) as exc:
-        failures.raise_busy(exc, "migration failed")
+        failures.raise_busy(exc, failed, database.url)
         raise
     finally:
         database.dispose()
@@ -283,16 +284,15 @@ def _checked(url: str) -> str:
     """The URL with its driver named. Raises: BadSettings."""
     try:
         parsed = make_url(url)
-    except sa_exc.ArgumentError as exc:
-        msg = "database_url: no SQLAlchemy URL"
-        raise BadSettings(msg) from exc
+    except (sa_exc.ArgumentError, ValueError):
+        # Without its cause: it may quote the URL, and that a password.
+        raise BadSettings(_FORM) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite" and parsed.database not in (None, "", ":memory:"):
         return url
     if backend in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    msg = f"database_url: a file of SQLite or PostgreSQL is needed, not {backend}"
-    raise BadSettings(msg)
+    raise BadSettings(_FORM)
 
 
 def _engine(url: str, terms: Terms, *, is_read_only: bool) -> Engine:
@@ -313,47 +313,12 @@ def _engine(url: str, terms: Terms, *, is_read_only: bool) -> Engine:
         connect_args={} if is_sqlite else postgres.connect_args(parsed, terms),
     )
     if is_sqlite:
-        event.listen(engine, "connect", partial(_prepare_sqlite, _milliseconds(terms)))
-        event.listen(engine, "begin", partial(_begin_sqlite, _milliseconds(terms)))
+        event.listen(engine, "connect", partial(sqlite.prepare, terms))
+        event.listen(engine, "begin", partial(sqlite.begin, terms))
     else:
         event.listen(engine, "connect", partial(postgres.prepare, terms, is_read_only))
-        event.listen(engine, "begin", partial(postgres.begin, _milliseconds(terms)))
+        event.listen(engine, "begin", partial(postgres.begin, round(terms.lock_seconds * 1000)))
     return engine
-
-
-def _milliseconds(terms: Terms) -> int:
-    return round(terms.lock_seconds * 1000)
-
-
-def _prepare_sqlite(busy_timeout_ms: int, connection: sqlite3.Connection, _record: object) -> None:
-    # The driver would begin lazily and deferred, and then fail where it upgrades a read to a write.
-    connection.isolation_level = None
-    for pragma in (
-        f"busy_timeout = {busy_timeout_ms}",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "foreign_keys = ON",
-        # The default of 2 MB reads the indexes of a few thousand turns again and again, at twice the price of a turn.
-        "cache_size = -16384",
-        # Pages that many commits touch reach the file once: 40 MB of log instead of 4.
-        "wal_autocheckpoint = 10000",
-    ):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def _begin_sqlite(busy_timeout_ms: int, connection: Connection) -> None:
-    options = connection.get_execution_options()
-    wait_ms = min(busy_timeout_ms, int(options.get(_WAIT_MS, busy_timeout_ms)))
-    # The connection goes back to the pool with its time-out: what it has now is remembered beside it.
-    if connection.info.get(_WAIT_MS, busy_timeout_ms) != wait_ms:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait_ms}")
-        connection.info[_WAIT_MS] = wait_ms
-    writes = bool(options.get(_WRITES, True))
-    # Likewise. Of a few hundred microseconds that a read takes this was a tenth.
-    if connection.info.get(_WRITES) is not writes:
-        connection.exec_driver_sql(f"PRAGMA query_only = {0 if writes else 1}")
-        connection.info[_WRITES] = writes
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _follow_ups(session: Session) -> list[Callable[[], object]]:
@@ -364,9 +329,9 @@ def _table(model: type[SQLModel]) -> Table:
     return cast("Table", cast("Any", model).__table__)
 
 
-def _insert(session: Session, target: Table) -> sqlite.Insert | postgresql.Insert:
+def _insert(session: Session, target: Table) -> sqlite_dialect.Insert | pg_dialect.Insert:
     is_sqlite = session.get_bind().dialect.name == "sqlite"
-    return sqlite.insert(target) if is_sqlite else postgresql.insert(target)
+    return sqlite_dialect.insert(target) if is_sqlite else pg_dialect.insert(target)
 
 
 def _sorted(

@@ -18,6 +18,8 @@ from schemas.tables import Episode, Evidence, ProcedureOutcome, Turn, Undo
 from stores.sql import insert_once
 
 SESSION, SOURCE, EVENT, SUMMARY = "session", "source", "event", "summary"
+MAX_SOURCES = 20
+_NEWEST = 10_000
 COUNTING = ("auto", "approved", "pending_review")
 
 
@@ -127,6 +129,25 @@ def covering_evidence(session: Session, row: Evidence) -> Undo | None:
     }
     rows = _standing(session, row.tenant_id, by_kind)
     return next((one for one in rows if one.user_ref in {None, row.user_ref} and row.at <= one.until), None)
+
+
+def holds(session: Session, undo: Undo) -> bool:
+    """Whether anything at all is of its session, source or event, whatever became of it."""
+    tables = (Turn, Evidence, ProcedureOutcome)
+    asked = (select(table.tenant_id).where(table.tenant_id == undo.tenant_id, *_of(undo, table)) for table in tables)
+    return any(session.exec(one.limit(1)).first() is not None for one in asked)
+
+
+def sources(session: Session, tenant_id: UUID) -> list[str]:
+    """The sources that the newest turns and outcomes of a tenant came by, sorted, MAX_SOURCES at the most."""
+    found: set[str] = set()
+    for of, order, source in (
+        (col(Turn.tenant_id), col(Turn.event_id), col(Turn.source)),
+        (col(ProcedureOutcome.tenant_id), col(ProcedureOutcome.id), col(ProcedureOutcome.event_source)),
+    ):
+        newest = select(source).where(of == tenant_id).order_by(order.desc()).limit(_NEWEST)
+        found.update(name for name in session.exec(newest) if name is not None)
+    return sorted(found)[:MAX_SOURCES]
 
 
 def evidence(session: Session, undo: Undo, *, limit: int) -> list[Evidence]:

@@ -71,8 +71,7 @@ def take_back(session: Session, summary_id: UUID, now: datetime) -> int:
     """`undo` inside a transaction that is open."""
     summary = session.get(Episode, summary_id)
     if summary is None or not summary.member_ids:
-        msg = f"episode {summary_id} is no summary of several"
-        raise NotFound(msg)
+        raise NotFound(told=f"episode {summary_id} is no summary of several")
     tenancy.lock_users(session, summary.tenant_id, [summary.user_ref])
     changed = episodes.part(session, summary_id, now=now)
     members = [row for row in changed if row.id != summary_id]

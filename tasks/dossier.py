@@ -59,7 +59,7 @@ def item(kit: Desk, tenant_id: UUID, evidence_id: UUID, *, language: str = "en")
         tenant = _tenant(session, tenant_id)
         row = reviews.find(session, tenant_id, evidence_id)
         if row is None:
-            raise NotFound
+            raise NotFound("statement", evidence_id)
         return _item(session, _Eye(kit, tenant, clock.world_now(session, kit.clock()), language), row)
 
 
@@ -178,5 +178,5 @@ def _effect(
 def _tenant(session: Session, tenant_id: UUID) -> Tenant:
     tenant = session.get(Tenant, tenant_id)
     if tenant is None:
-        raise NotFound
+        raise NotFound("tenant", tenant_id)
     return tenant

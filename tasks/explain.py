@@ -47,7 +47,7 @@ def explain(kit: Desk, memory_id: UUID, reader: Reader) -> Explanation:
         if procedure is not None:
             return tell.procedure(session, *procedure, reader)
         if not reader.may_review:
-            raise NotFound
+            raise NotFound("memory", memory_id)
         evidence = reviews.find(session, reader.tenant_id, memory_id)
         if evidence is not None:
             return _evidence(session, evidence, reader, now)
@@ -56,7 +56,7 @@ def explain(kit: Desk, memory_id: UUID, reader: Reader) -> Explanation:
             return _draft(session, draft, reader)
         said = turns.plain(session, reader.tenant_id, [memory_id])
         if not said:
-            raise NotFound
+            raise NotFound("memory or event", memory_id)
         return tell.turn(session, said[0], reader)
 
 

@@ -68,7 +68,7 @@ def show(kit: Desk, tenant_id: UUID, user_id: str) -> AliasSet:
     with kit.db.read() as session:
         user = tenancy.find_user(session, session.get_one(Tenant, tenant_id), user_id)
         if user is None:
-            raise NotFound
+            raise NotFound("user", unsaid=user_id)
         return _view(session, user)
 
 
@@ -90,7 +90,7 @@ def _part(session: Session, kit: Desk, tenant_id: UUID, names: tuple[str, str]) 
     ground = ground_of(session, kit, tenant_id)
     users, pair = _locked(ground, names)
     if pair.alias.root_id != pair.known.root_id or pair.alias.id == pair.known.id:
-        raise NotFound
+        raise NotFound(told="these two are not joined")
     if pair.alias.joined_to is None:
         raise Conflict(code="alias_is_root")
     moved = _link(ground, kit, users, pair, to=None, at=None)
@@ -99,9 +99,10 @@ def _part(session: Session, kit: Desk, tenant_id: UUID, names: tuple[str, str]) 
 
 def _locked(ground: Ground, names: tuple[str, str]) -> tuple[dict[UUID, User], _Pair]:
     found = [tenancy.find_user(ground.session, ground.tenant, name) for name in names]
+    unheard = next((name for name, user in zip(names, found, strict=True) if user is None), None)
+    if unheard is not None:
+        raise NotFound("user", unsaid=unheard)
     refs = [user.id for user in found if user is not None]
-    if len(refs) != len(names):
-        raise NotFound
     users = aliases.lock_sets(ground.session, ground.tenant.id, refs)
     return users, _Pair(users[refs[0]], users[refs[1]])
 

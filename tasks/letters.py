@@ -32,7 +32,7 @@ def find(session: Session, letter_id: UUID, *, tenant_id: UUID | None = None) ->
     """A letter, resolved or not; with `tenant_id`, of that tenant alone. Raises: NotFound."""
     letter = dead.get(session, letter_id)
     if letter is None or letter.kind not in dead.KINDS or tenant_id not in (None, letter.tenant_id):
-        raise NotFound(f"no dead letter {letter_id}")
+        raise NotFound("dead letter", letter_id)
     return letter
 
 

@@ -41,7 +41,7 @@ def answer(kit: Desk, tenant_id: UUID, request_id: UUID, state: State, who: Who,
     def write(session: Session) -> RequestView:
         row = requests.find(session, tenant_id, request_id)
         if row is None:
-            raise NotFound
+            raise NotFound("request", request_id)
         if row.state != "open":
             raise Conflict(code="decided_already")
         now = clock.world_now(session, kit.clock())

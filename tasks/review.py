@@ -133,7 +133,7 @@ def ground_of(session: Session, kit: Desk, tenant_id: UUID) -> Ground:
     """Where slots of this tenant are folded. Raises: NotFound."""
     tenant = session.get(Tenant, tenant_id)
     if tenant is None:
-        raise NotFound
+        raise NotFound("tenant", tenant_id)
     return Ground(session=session, kit=kit, tenant=tenant, now=clock.world_now(session, kit.clock()))
 
 
@@ -212,11 +212,11 @@ def _locked(ground: Ground, said: Said) -> Evidence:
     session, tenant_id = ground.session, ground.tenant.id
     found = reviews.find(session, tenant_id, said.evidence_id)
     if found is None:
-        raise NotFound
+        raise NotFound("statement", said.evidence_id)
     aliases.lock_sets(session, tenant_id, [found.user_ref])
     row = reviews.find(session, tenant_id, said.evidence_id)
     if row is None:
-        raise NotFound
+        raise NotFound("statement", said.evidence_id)
     if row.write_status != "pending_review":
         raise Conflict(code="decided_already")
     if said.content_hash is not None and said.content_hash != reviews.content_hash(ground.tenant.hash_key, row):

@@ -20,7 +20,7 @@ from schemas.dossiers import UndoView
 from schemas.envelopes import disclose, enclose
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Episode, Evidence, Review, Tenant, Turn, Undo, User
-from stores import aliases, catalogue, hot, reviews, sessions, spans, tenancy, undos, upkeep
+from stores import aliases, catalogue, hot, ledger, reviews, sessions, spans, tenancy, undos, upkeep
 from stores import turns as said
 from stores.sql import after_commit
 from tasks import consolidate, outcomes, slots
@@ -44,11 +44,13 @@ class Target:
     """What is taken back. `name` is the session's id, the source's name, or the id of an event or a summary.
 
     A session needs its user; a source may be narrowed to one. A summary of several episodes gives them back.
+    With `is_ahead` nothing needs to be of a source or an event yet: what is still under way counts as well.
     """
 
     kind: Kind
     name: str
     user_id: str | None = None
+    is_ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +101,12 @@ def listed(kit: Desk, tenant_id: UUID, *, limit: int = 100) -> list[UndoView]:
 
 def _view(session: Session, row: Undo) -> UndoView:
     user = None if row.user_ref is None else session.get(User, row.user_ref)
+    spoken = sessions.find(session, UUID(row.target)) if row.kind == undos.SESSION else None
     return UndoView(
         id=row.id,
         kind=row.kind,
         target=row.target,
+        name=row.target if row.kind != undos.SESSION else None if spoken is None else disclose(spoken.session_id),
         user_id=None if user is None else disclose(user.user_id),
         until=row.until,
         withdraws=row.withdraws,
@@ -148,6 +152,8 @@ def _begin(
         reason=enclose(reason),
         decided_at=ground.now,
     )
+    if target.kind != undos.SUMMARY and not target.is_ahead and not undos.holds(session, row):
+        _refuse_unheard(session, ground.tenant, target)
     undos.add(session, row)
     if target.kind == undos.SUMMARY:
         return row.id, Undone(undo_id=row.id, episodes=consolidate.take_back(session, UUID(name), ground.now)), None
@@ -162,7 +168,7 @@ def _batch(
 ) -> tuple[Undone, UUID | None]:
     row = undos.find(session, tenant_id, undo_id)
     if row is None:
-        raise NotFound
+        raise NotFound("undo", undo_id)
     return _one_batch(ground_of(session, kit, tenant_id), kit, row, who, after)
 
 
@@ -217,7 +223,7 @@ def _withdraw(session: Session, kit: Desk, tenant_id: UUID, undo_id: UUID, *, wh
     ground = ground_of(session, kit, tenant_id)
     row = undos.find(session, tenant_id, undo_id)
     if row is None:
-        raise NotFound
+        raise NotFound("undo", undo_id)
     if row.withdraws is not None or row.kind == undos.SUMMARY:
         raise BadInput("undo_id", "is not valid")
     taken = reviews.of_undo(session, undo_id)
@@ -303,7 +309,7 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
     if target.user_id is not None:
         user = tenancy.find_user(session, tenant, target.user_id)
         if user is None:
-            raise NotFound
+            raise NotFound("user", unsaid=target.user_id)
         user_ref = user.id
     match target.kind:
         case "session":
@@ -311,7 +317,7 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
                 raise BadInput("user_id", "is required")
             ref = sessions.session_ref(user_ref, sessions.session_hash(tenant, target.name))
             if sessions.find(session, ref) is None:
-                raise NotFound
+                raise NotFound("session", unsaid=target.name)
             return str(ref), user_ref
         case "source":
             return target.name, user_ref
@@ -320,8 +326,16 @@ def _place(session: Session, tenant: Tenant, target: Target) -> tuple[str, UUID 
         case "summary":
             summary_id = _uuid(target.name)
             if catalogue.episode(session, tenant.id, summary_id) is None:
-                raise NotFound
+                raise NotFound("summary", summary_id)
             return str(summary_id), user_ref
+
+
+def _refuse_unheard(session: Session, tenant: Tenant, target: Target) -> None:
+    """Nothing is of it: a typing error, unless the ledger has heard of the event."""
+    if target.kind == "source":
+        raise NotFound("source", unsaid=target.name, known=undos.sources(session, tenant.id))
+    if target.kind == "event" and not ledger.look_up(session, tenant.id, [_uuid(target.name)]):
+        raise NotFound("event", _uuid(target.name))
 
 
 def _uuid(name: str) -> UUID:

@@ -136,6 +136,7 @@ class Org:
             session_ref=self.session_ref,
             succeeded=True,
             source="tool",
+            event_source=self.canary,
             at=NOON,
         )
         yield from self._work(turn, user_ref)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schemas.errors import BadSettings, StoreBusy
+from stores.addresses import server_address
 from stores.settings import SOCKET_PATH_BYTES, broker_socket, embedded_broker_url, redis_url
 
 if TYPE_CHECKING:
@@ -78,17 +79,21 @@ def connect(broker_url: str, *, timeout_seconds: float = CONNECT_SECONDS) -> Red
 
 
 def examine(broker_url: str) -> BrokerFacts:
-    """What the broker at this URL is set to. Raises: StoreBusy when it does not answer, BadSettings on a bad URL."""
-    from redis.exceptions import RedisError, ResponseError  # noqa: PLC0415
+    """What the broker at this URL is set to. Raises: StoreBusy when it does not answer us, BadSettings on a bad URL."""
+    from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError  # noqa: PLC0415
 
     client = connect(broker_url)
+    where = server_address(broker_url)
     fsync: str | None = None
     try:
         told = client.info()  # pyright: ignore[reportUnknownMemberType]
         with suppress(ResponseError):  # managed brokers refuse CONFIG; INFO says all that must be known
             fsync = client.config_get("appendfsync").get("appendfsync")  # pyright: ignore[reportUnknownMemberType]
-    except RedisError as exc:
-        raise StoreBusy(f"the broker does not answer: {type(exc).__name__}") from None
+    except (AuthenticationError, NoPermissionError):
+        # Not for good: passwords are changed at one end first.
+        raise StoreBusy(f"the broker at {where} does not let this user in") from None
+    except RedisError:
+        raise StoreBusy(f"the broker at {where} does not answer") from None
     finally:
         client.close()
     return BrokerFacts(

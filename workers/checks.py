@@ -14,25 +14,15 @@ from pathlib import Path
 from typing import cast
 
 from schemas.errors import BadSettings, ServiceError, StoreBusy
-from stores.settings import Settings, load_settings, unknown_variables
+from stores.settings import Settings, load_settings
 from workers import broker, delivery_checks, presence
+from workers.faults import said, unknown_settings
 from workers.findings import UP, Check, fail, ok, warn
 from workers.processes import WORKERS, ask
 from workers.speech import tr
 
 MIN_FREE_BYTES = 1_000_000_000
 READY_SECONDS = 5.0
-_ERRORS_ZH = {
-    "store_busy": "没有及时应答",
-    "model_busy": "模型没有及时应答",
-    "bad_settings": "设置有误",
-    "forbidden": "没有权限",
-    "index_down": "没有应答",
-    "index_deadline": "没有及时应答",
-    "index_forbidden": "AFTERTURN_WEAVIATE_API_KEY 无效或权限不足",
-    "index_server": "服务器版本过旧，至少需要 1.32",
-    "index_embedder": "索引中的向量来自另一个向量模型",
-}
 _MENDS = {
     "index_down": "AFTERTURN_WEAVIATE_URL",
     "index_deadline": "AFTERTURN_WEAVIATE_URL",
@@ -48,9 +38,9 @@ def run_checks() -> list[Check]:
     try:
         settings = load_settings()
     except BadSettings as exc:
-        name = str(exc).partition(":")[0]
+        name = str(exc).partition(":")[0].partition("[")[0]
         mend = tr(f"改正 {name}，见 deploy/.env.example", f"correct {name}, see deploy/.env.example")
-        return [fail("settings", tr(f"{name}：取值无效", str(exc)), mend)]
+        return [fail("settings", said(exc), mend)]
     looks: list[Callable[[Settings], Check]] = [_variables, _home]
     if settings.home.is_dir():
         looks += [_key, _broker, *_stores(settings), *_processes(settings), _api, _flower]
@@ -83,25 +73,35 @@ def _looked(look: Callable[[Settings], Check], settings: Settings) -> Check:
     try:
         return look(settings)
     except ServiceError as exc:
-        said = tr(f"{_ERRORS_ZH.get(exc.code, '检查失败')}（{exc.code}）", f"{exc.code}: {exc}")
-        return fail(look.__name__.removeprefix("_"), said, _MENDS.get(exc.code, UP))
+        found = tr(f"{said(exc)}（{exc.code}）", f"{said(exc)} ({exc.code})")
+        name = look.__name__.removeprefix("_")
+        return fail(name, found, _MENDS.get(exc.code) or _starter(name, settings))
     except OSError as exc:
         return fail(look.__name__.removeprefix("_"), exc.strerror or type(exc).__name__, UP)
     except ImportError as exc:
         return fail(look.__name__.removeprefix("_"), str(exc), "rm -r .venv")
 
 
+def _starter(name: str, settings: Settings) -> str:
+    """What brings a store back: our own is started, another's address is looked at."""
+    if name in {"migrations", "delivery"} and not settings.is_sqlite:
+        return "AFTERTURN_DATABASE_URL"
+    return UP if name != "broker" or settings.has_embedded_broker else "AFTERTURN_BROKER_URL"
+
+
 def _delivery(settings: Settings) -> list[Check]:
     try:
         return delivery_checks.look(settings)
-    except (ServiceError, OSError) as exc:
-        return [fail("delivery", type(exc).__name__, "./afterturn migrate")]
+    except ServiceError as exc:
+        mend = _starter("delivery", settings) if isinstance(exc, StoreBusy) else "./afterturn migrate"
+        return [fail("delivery", said(exc), mend)]
+    except OSError as exc:
+        return [fail("delivery", exc.strerror or type(exc).__name__, "./afterturn migrate")]
 
 
 def _variables(_: Settings) -> Check:
-    unknown = unknown_variables()
-    if unknown:
-        return warn("settings", tr("没有这些设置：", "no such settings: ") + ", ".join(unknown), "deploy/.env.example")
+    if unknown := unknown_settings():
+        return warn("settings", unknown, "deploy/.env.example")
     return ok("settings", tr("有效", "valid"))
 
 
@@ -126,19 +126,16 @@ def _key(settings: Settings) -> Check:
 
 
 def _broker(settings: Settings) -> Check:
-    try:
-        facts = broker.examine(settings.broker_url)
-    except StoreBusy:
-        return fail("broker", tr("没有应答", "does not answer"), UP)
+    facts = broker.examine(settings.broker_url)
     has_aof = tr("开", "on") if facts.is_append_only else tr("关", "off")
-    said = f"{facts.version}, maxmemory-policy {facts.policy}, AOF {has_aof}"
+    found = f"{facts.version}, maxmemory-policy {facts.policy}, AOF {has_aof}"
     if facts.evicts:
-        return fail("broker", said, "redis-cli CONFIG SET maxmemory-policy noeviction")
+        return fail("broker", found, "redis-cli CONFIG SET maxmemory-policy noeviction")
     if not facts.is_append_only:
-        return warn("broker", said, "redis-cli CONFIG SET appendonly yes")
+        return warn("broker", found, "redis-cli CONFIG SET appendonly yes")
     if facts.max_bytes and facts.used_bytes > 0.8 * facts.max_bytes:
-        return warn("broker", said + tr("，内存将满", ", memory nearly full"), "redis-cli CONFIG SET maxmemory ...")
-    return ok("broker", said)
+        return warn("broker", found + tr("，内存将满", ", memory nearly full"), "redis-cli CONFIG SET maxmemory ...")
+    return ok("broker", found)
 
 
 def _migrations(settings: Settings) -> Check:

@@ -13,11 +13,11 @@ from typing import Any
 
 import typer
 
-from memory.wording import reason_words
-from schemas.errors import BadInput, BadSettings, NotFound, ServiceError, Transient
-from schemas.reasons import reason_text
+from schemas.errors import BadSettings, ServiceError, Transient
 from stores.settings import load_settings, locale_language
+from workers.faults import said
 from workers.speech import Language, speak, tell, tr
+from workers.usage import run_in_chinese
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -26,24 +26,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         language, words = _take_language(list(sys.argv[1:] if argv is None else argv))
         speak(language)
+        if language == "zh":
+            sys.exit(run_in_chinese(build(), words))
         build()(args=words, prog_name="afterturn")
     except ServiceError as exc:
-        said = _said(exc)
-        tell(f"错误（{exc.code}）：{said}", f"error ({exc.code}): {said}")
+        tell(f"错误（{exc.code}）：{said(exc)}", f"error ({exc.code}): {said(exc)}")
         sys.exit(3 if isinstance(exc, Transient) else 2)
-
-
-def _said(exc: ServiceError) -> str:
-    """An error in the reader's language: contract reasons and codes have their words, the rest speaks for itself."""
-    language = tr("zh", "en")
-    if isinstance(exc, BadInput):
-        return f"{exc.field}: {reason_text(exc.reason, language)}"
-    if str(exc) != (type(exc).__doc__ or "").strip():
-        return reason_text(str(exc), language)
-    if exc.code == NotFound.code:
-        return tr("该租户中没有这个对象。", str(exc))
-    words = reason_words(exc.code, language)
-    return str(exc) if words == exc.code else words
 
 
 def build() -> typer.Typer:

@@ -105,8 +105,8 @@ class _Life:
             # Celery logs what a receiver raises and goes on; only an exit stops the worker.
             logger.error("broker refused code=%s %s", exc.code, exc)
             raise SystemExit(2) from None
-        except StoreBusy:
-            logger.warning("broker does not answer yet")
+        except StoreBusy as exc:
+            logger.warning("broker not ready yet: %s", exc)
 
     def say_alive(self, **_: object) -> None:
         """The loop that takes messages goes round."""

@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from schemas.errors import BadSettings
-from stores.settings import Settings, as_environment
+from stores.settings import ANY_ADDRESS, Settings, as_environment, unknown_variables
 from workers import presence
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -59,7 +59,8 @@ def environment(settings: Settings) -> dict[str, str]:
 
     Flower reads FLOWER_*, and one of those names turns its password off: none is handed on.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLOWER_")}
+    strange = unknown_variables()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLOWER_") and name not in strange}
     path = os.pathsep.join([str(CHECKOUT), *filter(None, [kept.get("PYTHONPATH")])])
     # Here the API tells everybody's counters, and the supervisor who is ready: no two could have one port.
     given = {**as_environment(settings), "AFTERTURN_WORKERS_PROBE_PORT": "0"}
@@ -110,7 +111,7 @@ def answers(host: str, port: int, path: str) -> bool:
 
 def ask(host: str, port: int, path: str, *, timeout_seconds: float) -> tuple[int, bytes] | None:
     """Status and body of an HTTP GET; None when nothing answers in time."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where to knock, not where to listen
+    host = ANY_ADDRESS.get(host, host)
     with closing(HTTPConnection(host, port, timeout=timeout_seconds)) as connection, suppress(OSError, HTTPException):
         connection.request("GET", path)
         answer = connection.getresponse()

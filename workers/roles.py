@@ -33,7 +33,7 @@ INGEST = Role(
     modules=("tasks.ingest", "tasks.sweep"),
     pool="prefork",
     visibility_seconds=lambda _: 60.0,
-    slots=lambda settings: settings.workers.ingest_processes or (1 if settings.is_sqlite else 2),
+    slots=lambda settings: settings.workers.ingest_processes,
     has_remote_control=False,
     recycle_after_tasks=5000,
 )

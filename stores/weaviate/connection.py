@@ -25,7 +25,8 @@ from weaviate.config import GrpcConfig
 from weaviate.proto.v1 import search_get_pb2
 
 from schemas.errors import ServiceError, StoreBusy
-from stores.weaviate.failures import CLOSED, LATE, translated
+from stores.addresses import server_address
+from stores.weaviate.failures import CLOSED, DOWN, LATE, translated
 
 T = TypeVar("T")
 
@@ -141,6 +142,10 @@ class _Held:
             with translated(doing):
                 async with asyncio.timeout(seconds):
                     return await work(await self._connected())
+        except StoreBusy as exc:
+            if exc.code != DOWN:
+                raise
+            raise StoreBusy(f"Weaviate at {server_address(self._endpoint.url)} does not answer", code=DOWN) from None
         except asyncio.CancelledError:
             if self._is_ending:
                 raise StoreBusy(f"weaviate {doing}: closed meanwhile", code=CLOSED) from None

@@ -212,15 +212,43 @@ def test_problems_speak_the_callers_language(http: TestClient) -> None:
     assert english.json()["detail"] == "query: is required"
 
 
-@pytest.mark.parametrize("header", [None, "", "Bearer nonsense", f"Bearer at_{'a' * 12}_{'A' * 43}", "Basic dTpw"])
-def test_without_a_valid_key_nothing_is_answered(http: TestClient, header: str | None) -> None:
+@pytest.mark.parametrize(
+    ("header", "english", "chinese"),
+    [
+        (None, "No key was sent", "没有发送密钥"),
+        ("", "No key was sent", "没有发送密钥"),
+        ("Bearer nonsense", "is no key", "不是密钥"),
+        ("Basic dTpw", "is no key", "不是密钥"),
+        (f"Bearer at_{'a' * 12}_{'A' * 43}", "not known here, or its secret is wrong", "没有该密钥，或其密钥部分有误"),
+    ],
+)
+def test_without_a_valid_key_nothing_is_answered(
+    http: TestClient, header: str | None, english: str, chinese: str
+) -> None:
     del http.headers["Authorization"]
     headers = {} if header is None else {"Authorization": header}
 
     answer = http.get("/v1/memories", params={"user_id": "u1"}, headers=headers)
+    zh = http.get("/v1/memories", params={"user_id": "u1"}, headers={**headers, "Accept-Language": "zh"})
 
     problem(answer, 401, "unauthorized")
     assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert english in answer.json()["detail"]
+    assert chinese in zh.json()["detail"]
+
+
+def test_an_unknown_key_and_a_wrong_secret_are_told_alike(home: House, http: TestClient) -> None:
+    _, bearer = another_key(home.kit, "t9", ["recall"])
+    forged = f"{bearer[:-43]}{'A' * 43}"
+    stranger = f"at_{'a' * 12}_{'A' * 43}"
+
+    told = [
+        http.get("/v1/memories", params={"user_id": "u1"}, headers={"Authorization": f"Bearer {one}"})
+        for one in (forged, stranger)
+    ]
+
+    assert [answer.status_code for answer in told] == [401, 401]
+    assert told[0].json() == told[1].json()
 
 
 def test_a_key_without_the_right_is_refused(home: House, http: TestClient) -> None:
@@ -255,8 +283,14 @@ def test_another_tenants_ids_do_not_exist(home: House, http: TestClient) -> None
         assert http.get(path).status_code == 200
         problem(http.get(path, headers={"Authorization": f"Bearer {stranger}"}), 404, "not_found")
     assert http.get(paths[2]).json()["detail"] == {"done": 3}
-    problem(http.get(f"/v1/memories/{LOST}"), 404, "not_found")
-    problem(http.get("/v1/nothing"), 404, "not_found")
+    lost = http.get(f"/v1/memories/{LOST}")
+    problem(lost, 404, "not_found")
+    assert lost.json()["detail"] == f"no memory {LOST}"
+    zh = http.get(f"/v1/events/{LOST}", headers={"Accept-Language": "zh"})
+    assert zh.json()["detail"] == f"没有事件 {LOST}"
+    nothing = http.get("/v1/nothing")
+    problem(nothing, 404, "not_found")
+    assert nothing.json()["detail"] == "There is no such path."
     problem(http.delete("/v1/recall"), 405, "method_not_allowed")
 
 

@@ -163,8 +163,18 @@ def test_a_given_broker_that_may_drop_queues_is_refused(home: Path) -> None:
 
 
 def test_a_broker_that_is_not_there_is_busy_not_broken() -> None:
-    with pytest.raises(StoreBusy, match="does not answer"):
+    with pytest.raises(StoreBusy, match=r"the broker at \S+ does not answer"):
         broker.examine(f"redis://127.0.0.1:{free_port()}/0")
+
+
+def test_a_broker_that_refuses_the_password_says_so(home: Path) -> None:
+    with ended_later(broker.start(home)), client(home) as redis:
+        redis.config_set("requirepass", "hush")
+
+        with pytest.raises(StoreBusy, match="does not let this user in"):
+            broker.examine(embedded_broker_url(home))
+        redis.auth("hush")
+        redis.config_set("requirepass", "")
 
 
 def test_the_servers_on_path_serve_as_well(home: Path) -> None:

@@ -112,9 +112,11 @@ def test_a_flood_of_due_sessions_does_not_keep_a_neighbours_from_being_cut(world
     few = [turn("a", n, session_id=f"t{n}") for n in range(5)]
     ingest_events(world.kit, small, [*few, *(ended(500, session_id=f"t{n}") for n in range(5))], batch=BATCH)
 
-    swept = sweep(world.kit, Silent())
+    cut = 0
+    while swept := sweep(world.kit, Silent()).sessions:  # On a slow machine one sweep's time ends before.
+        cut += swept
 
-    assert swept.sessions == 305
+    assert cut == 305
     with world.db.read() as session:
         in_order_of_cutting = list(session.exec(select(Window.tenant_id).order_by(col(Window.id))))
     assert Counter(in_order_of_cutting[:10])[small.tenant_id] == 5

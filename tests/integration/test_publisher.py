@@ -419,5 +419,15 @@ def test_a_publisher_that_cannot_work_is_not_made(credential: Credential, monkey
         Publisher(credential.text())
     with pytest.raises(BadSetting, match="url"):
         Publisher(credential.text(), "amqp://me:hunter2@host")
+    for wrong in (5, b"redis://x"):
+        with pytest.raises(BadCredential, match="key: must be a string"):
+            Publisher(wrong, "redis://x")  # pyright: ignore[reportArgumentType] - the fault
+        with pytest.raises(BadSetting, match="url: must be a string"):
+            Publisher(credential.text(), wrong)  # pyright: ignore[reportArgumentType] - the fault
+    for name in ("max_events", "max_bytes", "exit_seconds", "spool_bytes"):
+        for number in (-1, "5", None, True, float("nan")):
+            options: dict[str, Any] = {name: number}
+            with pytest.raises(BadSetting, match=f"{name}: must be a number of at least"):
+                Publisher(credential.text(), "redis://x", **options)
     with pytest.raises(BadSetting, match="durability"):
         Publisher(credential.text(), "redis://x", "disk")  # pyright: ignore[reportArgumentType] - not in this version

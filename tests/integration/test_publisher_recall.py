@@ -181,7 +181,7 @@ def test_a_service_that_is_not_there_says_so(ask: Ask, credential: Credential) -
 
 
 def test_wrong_arguments_raise_before_anything_is_sent(ask: Ask, service: Service, credential: Credential) -> None:
-    with pytest.raises(BadEvent, match="user_id"):
+    with pytest.raises(BadEvent, match="user"):
         ask("q", user="", url=service.url, key=credential.text())
     with pytest.raises(BadEvent, match="budget_tokens"):
         ask("q", user="u", budget_tokens=0, url=service.url, key=credential.text())

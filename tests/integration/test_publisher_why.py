@@ -90,6 +90,16 @@ def test_a_refusal_and_a_wrong_argument_are_named(ask: Ask, home: House, running
     assert wrong.value.field == "max_edges"
     with pytest.raises(BadEvent):
         ask(" ", user="u1", url=running[1], key=home.bearer)
+    for name, value in (
+        ("session", 5),
+        ("ticket", ""),
+        ("start", 5),
+        ("as_of", "soon"),
+        ("deadline_ms", "x"),
+    ):
+        with pytest.raises(BadEvent) as wrong:
+            ask("Lyon", url=running[1], key=home.bearer, **{"user": "u1", name: value})
+        assert wrong.value.field == name
     with pytest.raises(TypeError, match="form"):
         ask("Lyon", user="u1", form="x", url=running[1], key=home.bearer)
 

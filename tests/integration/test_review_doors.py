@@ -212,10 +212,14 @@ def test_a_session_goes_and_comes_back_by_both_doors(shop: Shop, http: TestClien
     assert (done["statements"], done["turns"], done["episodes"]) == (1, 1, 1)
     assert shop.facts() == ["+rye bread"]
     assert http.get("/v1/undos").json()["items"][0]["reviewer"] == "Ines"
-    assert "poisoned" in command("undo", "--list", language="zh")[1]
+    assert http.get("/v1/undos").json()["items"][0]["name"] == "s1"
+    listed = command("undo", "--list", language="zh")[1]
+    assert "poisoned" in listed
+    assert "会话 s1（用户 u1）" in listed
     back = command("undo", "--back", done["undo_id"], language="zh")
     assert (back[0], back[1].startswith("已收回：1 条陈述")) == (0, True)
     assert http.post(f"/v1/undos/{done['undo_id']}/withdraw", json={}).json()["code"] == "decided_already"
+    assert f"gives back {done['undo_id']}: session s1 (user u1)" in command("undo", "--list")[1]
     gone = command("undo", "--session", "s0", "--user", "u1", "--reason", "spam", "--json")
     assert json.loads(gone[1])["statements"] == 1
     assert shop.facts() == ["+oat milk"]

@@ -25,8 +25,10 @@ DAY = 86_400.0
 ME = Who(actor="test")
 
 
-def take_back(shop: Shop, kind: Any, name: str, user: str | None = None, reason: str = "poisoned") -> Undone:
-    target = Target(kind=kind, name=name, user_id=user)
+def take_back(
+    shop: Shop, kind: Any, name: str, user: str | None = None, *, reason: str = "poisoned", ahead: bool = False
+) -> Undone:
+    target = Target(kind=kind, name=name, user_id=user, is_ahead=ahead)
     done = undo.undo(shop.kit, shop.key.tenant_id, target, ME, reason=reason)
     shop.settle()
     return done
@@ -124,7 +126,7 @@ def test_an_event_is_taken_back_alone(shop: Shop) -> None:
 
 
 def test_what_cannot_be_taken_back_is_refused(shop: Shop) -> None:
-    shop.say(turn("I like rye bread."))
+    shop.say(turn("I like rye bread.", source="form"))
     shop.settle()
 
     for kind, name, user, error in (
@@ -132,12 +134,16 @@ def test_what_cannot_be_taken_back_is_refused(shop: Shop) -> None:
         ("session", "s9", "u1", NotFound),
         ("session", "s1", "u9", NotFound),
         ("event", "x", None, BadInput),
+        ("event", str(uuid7()), None, NotFound),
+        ("source", "fomr", None, NotFound),
         ("summary", str(uuid7()), None, NotFound),
     ):
         with pytest.raises(error):
             take_back(shop, kind, name, user)
     with pytest.raises(BadInput):
         take_back(shop, "source", "web", reason=" ")
+    with pytest.raises(NotFound, match="no source of that name; known are form"):
+        take_back(shop, "source", "fomr")
     assert shop.rows(Undo) == []
     assert shop.facts() == ["+rye bread"]
 
@@ -243,7 +249,7 @@ def test_what_was_taken_back_is_in_no_tail_and_no_moment(shop: Shop, is_digested
 
 def test_what_comes_late_is_in_no_tail(shop: Shop) -> None:
     shop.say(turn("I like rye bread.", 100))
-    take_back(shop, "source", "form")
+    take_back(shop, "source", "form", ahead=True)
 
     shop.say(turn("My desk is in room Zanzibar.", 60, source="form"), turn("I like oat milk.", 61))
 

@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if not path.name.endswith(".zh-CN.md"))
-ALL = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "deploy/README.md", ROOT / "client/README.md"])
+FOLDERS = (".", "docs", "deploy", "client")
+READMES = ("README.md", "deploy/README.md", "client/README.md")
+ALL = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py"))
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
 
@@ -26,9 +28,26 @@ def chinese(name: str) -> str:
     return name.removesuffix(".md") + ".zh-CN.md"
 
 
-@pytest.mark.parametrize("name", [*(f"docs/{name}" for name in PAGES), "README.md"])
+@pytest.mark.parametrize("name", [*(f"docs/{name}" for name in PAGES), *READMES])
 def test_both_languages_have_the_same_shape(name: str) -> None:
     assert shape(ROOT / name) == shape(ROOT / chinese(name))
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_each_language_leads_to_the_other(name: str) -> None:
+    english, other = ROOT / name, ROOT / chinese(name)
+
+    assert f"[中文]({other.name})" in english.read_text("utf-8")
+    assert f"[English]({english.name})" in other.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_both_readmes_name_the_same_things(name: str) -> None:
+    def named(path: Path) -> set[str]:
+        text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+        return {word for word in re.findall(r"`([^`\n]+)`", text) if word.isascii() and "<" not in word}
+
+    assert named(ROOT / name) == named(ROOT / chinese(name))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -96,8 +96,9 @@ def test_an_import_goes_down_only(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert lint_imports(no_cache=True) == 0, capsys.readouterr().out
 
 
-def test_the_readmes_hold_the_same_commands() -> None:
-    english, chinese = (ROOT / name for name in ("README.md", "README.zh-CN.md"))
+@pytest.mark.parametrize("folder", [".", "client", "deploy"])
+def test_the_readmes_hold_the_same_commands(folder: str) -> None:
+    english, chinese = (ROOT / folder / name for name in ("README.md", "README.zh-CN.md"))
 
     assert len(headings(english)) == len(headings(chinese))
     assert commands(english) == commands(chinese)

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from afterturn.asking import base_url
 from schemas.errors import BadSettings
+from schemas.fault_words import fault_text
 from stores.setting_areas import Area
 from stores.settings import Settings, as_environment, load_settings, redis_url, unknown_variables, variables
 
@@ -28,6 +30,30 @@ def test_defaults_stay_on_this_machine(home: Path) -> None:
     assert settings.llm.is_offline
     assert settings.embed.is_offline
     assert (settings.api_host, settings.api_port) == ("127.0.0.1", 8710)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ({"AFTERTURN_API_PORT": "9000"}, "http://127.0.0.1:9000"),
+        ({"AFTERTURN_API_HOST": "0.0.0.0"}, "http://127.0.0.1:8710"),  # noqa: S104
+        ({"AFTERTURN_API_HOST": "::", "AFTERTURN_API_PORT": "9000"}, "http://[::1]:9000"),
+        ({"AFTERTURN_API_HOST": "memory.lan", "AFTERTURN_API_PORT": "9000"}, "http://memory.lan:9000"),
+        ({"AFTERTURN_URL": "https://memory.example", "AFTERTURN_API_PORT": "9000"}, "https://memory.example"),
+        ({"AFTERTURN_URL": "http://127.0.0.1:8710", "AFTERTURN_API_PORT": "9000"}, "http://127.0.0.1:8710"),
+    ],
+)
+def test_the_api_is_looked_for_where_it_listens(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], url: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+
+    settings = load_settings()
+
+    assert settings.url == url
+    assert base_url(None) == url
+    assert as_environment(settings)["AFTERTURN_URL"] == url
 
 
 def test_the_data_folder_defaults_to_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,29 +88,60 @@ def test_a_variable_reaches_its_field(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "named"),
+    ("name", "value", "where", "must"),
     [
-        ("AFTERTURN_WINDOW_IDLE_SECONDS", "-1", "AFTERTURN_WINDOW_IDLE_SECONDS"),
-        ("AFTERTURN_LLM_TIMEOUT_SECONDS", "soon", "AFTERTURN_LLM_TIMEOUT_SECONDS"),
-        ("AFTERTURN_LLM_STRUCTURED", "yaml", "AFTERTURN_LLM_STRUCTURED"),
-        ("AFTERTURN_LLM_EXTRA_BODY", "{secret", "AFTERTURN_LLM_EXTRA_BODY"),
-        ("AFTERTURN_LLM_MODLE", "typo", "AFTERTURN_LLM_MODLE"),
-        ("AFTERTURN_WORKERS_SLOTS", "4", "AFTERTURN_WORKERS"),
-        ("AFTERTURN_URL", "localhost:8710", "AFTERTURN_URL"),
-        ("AFTERTURN_FLOWER_USER", "a:b", "AFTERTURN_FLOWER_USER"),
+        ("WINDOW_IDLE_SECONDS", "-1", "", "must be a number from 0 to 86400"),
+        ("LLM_TIMEOUT_SECONDS", "soon", "", "must be a number above 0, at most 86400"),
+        ("INGEST_MAX_BATCH_EVENTS", "0", "", "must be a whole number of at least 1"),
+        ("EMBED_DIMENSIONS", "2.5", "", "must be a whole number from 8 to 8192"),
+        ("LLM_STRUCTURED", "yaml", "", "must be one of auto, json_schema, json_object, prompt"),
+        ("LLM_THINKING_OFF", "secret", "", "must be true or false"),
+        ("LLM_EXTRA_BODY", "{secret", "", "must be JSON, and is none from line 1, column 2"),
+        ("LLM_EXTRA_BODY", "7", "", "must be a JSON object"),
+        ("LLM_STAGES", '{"digset": "small"}', '["digset"]', "is no field here; known are digest, repair"),
+        ("LLM_STAGES", '{"digest": "secret"}', '["digest"]', "must be one of small, large"),
+        ("LLM_PRICES", '{"m-4.1": {"input": -1, "output": 2}}', '["m-4.1"]["input"]', "must be a number of at least 0"),
+        ("LLM_PRICES", '{"m": {"input": 1}}', '["m"]["output"]', "is required"),
+        ("LLM_PRICES", '{"m": {"inptu": 1}}', '["m"]["input"]', "is required"),
+        ("POSTGRES_CONNECTIONS", '{"app": "secret"}', '["app"]', "must be a whole number from 1 to 1000"),
+        ("LLM", "secret", "", "is no setting, others begin like it: AFTERTURN_LLM_BASE_URL"),
+        ("LLM_MODLE_SMALL", "secret", "", "there is no such setting; did you mean AFTERTURN_LLM_MODEL_SMALL?"),
+        ("LLM_COLOUR", "secret", "", "there is no such setting"),
+        ("WORKERS_RESERVED_SLOTS", "12", "", "must be below AFTERTURN_WORKERS_SLOTS"),
+        ("URL", "localhost:8710", "", "must be http://HOST:PORT or https://HOST:PORT"),
+        ("WEAVIATE_GRPC", "secret", "", "must be HOST:PORT"),
+        ("FLOWER_USER", "a:b", "", "must be letters, digits, points, dashes or underscores"),
+        ("DATABASE_REPLICA_URL", "secret", "", "must begin with postgresql://, and so must AFTERTURN_DATABASE_URL"),
     ],
 )
-def test_a_bad_value_is_named_and_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, named: str
+def test_a_bad_value_is_named_with_what_is_allowed_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, where: str, must: str
 ) -> None:
-    monkeypatch.setenv(name, value)
+    monkeypatch.setenv(f"AFTERTURN_{name}", value)
 
     with pytest.raises(BadSettings) as caught:
         load_settings()
 
-    assert str(caught.value).startswith(named + ": ")
-    assert "secret" not in str(caught.value)
+    told = str(caught.value)
+    assert told == f"AFTERTURN_{name}{where}: {must}"
+    assert fault_text(told, "zh").startswith(f"AFTERTURN_{name}{where}：")
+    assert must not in fault_text(told, "zh")
     assert caught.value.__cause__ is None
+
+
+def test_too_few_slots_are_told_where_they_are_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFTERTURN_WORKERS_SLOTS", "4")
+
+    with pytest.raises(BadSettings, match="AFTERTURN_WORKERS_RESERVED_SLOTS: must be below AFTERTURN_WORKERS_SLOTS"):
+        load_settings()
+
+
+def test_a_secret_file_that_is_no_json_is_named(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    (home / "AFTERTURN_LLM_EXTRA_BODY").write_text("{secret")
+    monkeypatch.setenv("AFTERTURN_SECRETS_DIR", str(home))
+
+    with pytest.raises(BadSettings, match="AFTERTURN_LLM_EXTRA_BODY: must be JSON"):
+        load_settings()
 
 
 def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,9 +207,22 @@ def test_a_broker_that_redis_cannot_speak_to_is_refused() -> None:
 
 
 def test_a_misspelt_variable_is_found() -> None:
-    found = unknown_variables({"AFTERTURN_KYE": "", "AFTERTURN_KEY": "", "AFTERTURN_TEST_REDIS_URL": "", "PATH": ""})
+    set_here = ("BROKR_URL", "WINDOW_IDLE", "POLICY", "KEY", "TEST_REDIS_URL", "IMAGE")
 
-    assert found == ["AFTERTURN_KYE"]
+    found = unknown_variables({"PATH": "", **{f"AFTERTURN_{name}": "" for name in set_here}})
+
+    assert found == {
+        "AFTERTURN_BROKR_URL": "AFTERTURN_BROKER_URL",
+        "AFTERTURN_POLICY": None,
+        "AFTERTURN_WINDOW_IDLE": "AFTERTURN_WINDOW_IDLE_SECONDS",
+    }
+
+
+def test_a_misspelt_secret_file_is_found(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    (home / "AFTERTURN_DATABSE_URL").write_text("postgresql://u:hush@h/d")
+    monkeypatch.setenv("AFTERTURN_SECRETS_DIR", str(home))
+
+    assert unknown_variables() == {"AFTERTURN_DATABSE_URL": "AFTERTURN_DATABASE_URL"}
 
 
 def test_the_example_lists_every_variable_with_its_default() -> None:

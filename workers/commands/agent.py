@@ -209,7 +209,7 @@ def _refusal(answer: httpx.Response) -> Exception:
     if answer.status_code in {401, 403}:
         return Forbidden(said, code=code)
     if answer.status_code == 404:
-        return NotFound(said, code=code)
+        return NotFound(told=said, code=code)
     if not problem.get("field"):
         return Permanent(said, code=code)
     field = str(problem["field"])

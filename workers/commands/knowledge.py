@@ -185,7 +185,7 @@ def _in_tenant(name: str, work: Callable[[Session, Tenant], R]) -> R:
     def run(session: Session) -> R:
         owner = tenancy.find_tenant(session, name)
         if owner is None:
-            raise NotFound(tr(f"没有租户 {name}", f"there is no tenant {name}"))
+            raise NotFound("tenant", name)
         return work(session, owner)
 
     with opened(load_settings()) as database:

@@ -60,7 +60,7 @@ def desk(tenant: str) -> Generator[tuple[Intake, UUID]]:
     with opened(settings) as database, database.read() as session:
         found = tenancy.find_tenant(session, tenant)
     if found is None:
-        raise NotFound(tr(f"没有租户 {tenant}", f"there is no tenant {tenant}"))
+        raise NotFound("tenant", tenant)
     kit = open_intake(settings)
     try:
         yield kit, found.id

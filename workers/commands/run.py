@@ -12,6 +12,7 @@ import typer
 from schemas.errors import BadSettings, Permanent
 from stores.settings import Settings, load_settings
 from workers import logs, processes, serving
+from workers.faults import tell_unknown_settings
 from workers.logfiles import log_path
 from workers.speech import show, show_json, tell, tr
 from workers.supervisor import Supervisor, read_state
@@ -39,6 +40,7 @@ def register(app: typer.Typer) -> None:
 def up(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
     """Starts broker, workers, beat, API and Flower, and keeps them running."""
     settings = load_settings()
+    tell_unknown_settings()
     _refuse_second(settings)
     processes.refuse_taken(settings)
     serving.count(settings, "up")
@@ -65,22 +67,22 @@ def up(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
 
 def worker(role: str = typer.Argument(help=" | ".join(processes.WORKERS))) -> None:
     """Runs one worker in the foreground."""
-    raise typer.Exit(serving.serve_worker(load_settings(), role))
+    raise typer.Exit(serving.serve_worker(_settings(), role))
 
 
 def beat() -> None:
     """Runs beat in the foreground."""
-    serving.serve_beat(load_settings())
+    serving.serve_beat(_settings())
 
 
 def flower() -> None:
     """Runs Flower in the foreground, behind its password."""
-    serving.serve_flower(load_settings())
+    serving.serve_flower(_settings())
 
 
 def api() -> None:
     """Runs the HTTP API in the foreground."""
-    serving.serve_api(load_settings())
+    serving.serve_api(_settings())
 
 
 def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> None:
@@ -97,6 +99,13 @@ def migrate(*, as_json: bool = typer.Option(False, "--json", help="JSON")) -> No
     else:
         was = before or tr("空库", "empty")
         show(tr(f"数据库已从 {was} 升级到 {after}。", f"the database went from {was} to {after}."))
+
+
+def _settings() -> Settings:
+    """Those of one role by itself. `up` has warned before its own begin, and hands on what is known alone."""
+    settings = load_settings()
+    tell_unknown_settings()
+    return settings
 
 
 def _refuse_second(settings: Settings) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 import typer
 
 from schemas.errors import BadInput
+from schemas.fault_words import KINDS
 from workers.commands.review import AS_JSON, BY, TENANT, desk, me
 from workers.speech import show, show_json, tell, tr
 
@@ -35,6 +36,9 @@ def undo(
     event: str = typer.Option("", help=tr("事件编号", "an event's id")),
     summary: str = typer.Option("", help=tr("合并摘要的编号", "the id of a summary of several episodes")),
     user: str = typer.Option("", "--user", "-u", help=tr("用户", "user id")),
+    ahead: bool = typer.Option(
+        False, "--ahead", help=tr("来源或事件尚未到达时也撤销", "also when nothing of a source or event is here yet")
+    ),
     back: str = typer.Option("", "--back", help=tr("要收回的撤销编号", "the undo to give back")),
     listing: bool = typer.Option(False, "--list", help=tr("列出所有撤销", "list all of them")),
     reason: str = typer.Option("", "--reason", "-r", help=tr("原因，撤销时必填", "why; needed to take back")),
@@ -54,15 +58,17 @@ def undo(
         raise BadInput("--reason", "is required")
     if session and not user:
         raise BadInput("--user", "is required")
+    if event or summary:
+        _uuid(event or summary, "--event" if event else "--summary")
     with desk(tenant) as (kit, tenant_id):
         if listing:
             _list(undoing.listed(kit, tenant_id, limit=1000), as_json=as_json)
             return
         if back:
-            done = undoing.withdraw(kit, tenant_id, _uuid(back), me(by), reason=reason)
+            done = undoing.withdraw(kit, tenant_id, _uuid(back, "--back"), me(by), reason=reason)
         else:
             kind, name = given[0]
-            target = undoing.Target(kind=kind, name=name, user_id=user or None)  # pyright: ignore[reportArgumentType]  one of its four
+            target = undoing.Target(kind=kind, name=name, user_id=user or None, is_ahead=ahead)  # pyright: ignore[reportArgumentType]  one of its four
             done = undoing.undo(kit, tenant_id, target, me(by), reason=reason)
     if as_json:
         show_json(asdict(done))
@@ -83,17 +89,19 @@ def _list(rows: Sequence[UndoView], *, as_json: bool) -> None:
         show_json([one.model_dump(mode="json") for one in rows])
         return
     for one in rows:
-        what = (
-            tr(f"收回 {one.withdraws}", f"gives back {one.withdraws}") if one.withdraws else f"{one.kind} {one.target}"
-        )
+        what = f"{tr(KINDS[one.kind], one.kind)} {one.name or '-'}"
+        if one.user_id is not None:
+            what += tr(f"（用户 {one.user_id}）", f" (user {one.user_id})")
+        if one.withdraws:
+            what = tr(f"收回 {one.withdraws}：", f"gives back {one.withdraws}: ") + what
         who = one.actor if one.reviewer is None else f"{one.reviewer} ({one.actor})"
         show(f"{one.id}  {one.decided_at:%Y-%m-%d %H:%M}  {what}  {who}  {one.reason or '-'}")
     if not rows:
         tell("没有撤销过。", "nothing was taken back.")
 
 
-def _uuid(text: str) -> UUID:
+def _uuid(text: str, option: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as exc:
-        raise BadInput("--back", "must be a UUID") from exc
+        raise BadInput(option, "must be a UUID") from exc

@@ -56,7 +56,7 @@ def _check(said: Said) -> None:
 def _read(path: Path) -> Transcript:
     """Any of the three kinds of file, told apart by what they hold. Raises BadFile; never answers a part."""
     raw = _raw(path)
-    place = path.name
+    place = str(path)
     head = raw.lstrip()
     if not head:
         raise BadFile(place, "the file is empty", "文件是空的")
@@ -73,14 +73,14 @@ def _read(path: Path) -> Transcript:
 
 def _raw(path: Path) -> str:
     if not path.exists():
-        raise BadFile(path.name, "there is no such file", "没有这个文件")
+        raise BadFile(str(path), "there is no such file", "没有这个文件")
     if not path.is_file():
-        raise BadFile(path.name, "is not a file", "不是文件")
+        raise BadFile(str(path), "is not a file", "不是文件")
     if path.stat().st_size > MAX_BYTES:
-        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB", f"超过 {MAX_BYTES // 2**20} MiB")
+        raise BadFile(str(path), f"larger than {MAX_BYTES // 2**20} MiB", f"超过 {MAX_BYTES // 2**20} MiB")
     data = path.read_bytes()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         line = data[: exc.start].count(b"\n") + 1
-        raise BadFile(f"{path.name}, line {line}", "not UTF-8", "不是 UTF-8") from None
+        raise BadFile(f"{path}, line {line}", "not UTF-8", "不是 UTF-8") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from workers.demo.transcripts import BadFile, Question, Said, Transcript, rows, table, text, wrong_kind
@@ -33,7 +34,7 @@ def transcript(value: dict[str, Any], place: str) -> Transcript:
             "no session_1, session_2, ...: this is not a LoCoMo conversation",
             "没有 session_1、session_2……：不是 LoCoMo 对话",
         )
-    thread = place.rsplit(".", 1)[0]
+    thread = Path(place).name.rsplit(".", 1)[0]
     said = [said for number in numbers for said in _session(talk, number, thread, place)]
     if not said:
         raise BadFile(place, "no turn in any session", "各会话都没有对话")

@@ -9,19 +9,21 @@ from datetime import datetime
 from typing import Any, cast
 
 from schemas.errors import Permanent
+from schemas.fault_words import fault_text
 from workers.speech import tr
 
 
 class BadFile(Permanent):
     """A file that cannot be read as a conversation; `place` says where, in the file's own terms.
 
-    `zh` is the reason in Chinese; the message is in the reader's language.
+    `zh` is the reason in Chinese where the known words do not have it; the message is in the reader's language.
     """
 
     code = "bad_file"
 
     def __init__(self, place: str, reason: str, zh: str | None = None) -> None:
-        super().__init__(tr(f"{_PLACE.sub(_place_zh, place)}：{zh or reason}", f"{place}: {reason}"))
+        told = zh or fault_text(reason, "zh")
+        super().__init__(tr(f"{_PLACE.sub(_place_zh, place)}：{told}", f"{place}: {reason}"))
         self.place = place
         self.reason = reason
 

@@ -25,16 +25,16 @@ def read_cases(path: Path) -> list[Case]:
     if not path.is_file():
         raise BadFile(str(path), "there is no such file")
     if path.stat().st_size > MAX_BYTES:
-        raise BadFile(path.name, f"larger than {MAX_BYTES // 2**20} MiB")
+        raise BadFile(str(path), f"larger than {MAX_BYTES // 2**20} MiB")
     data = path.read_bytes()
     try:
         raw = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise BadFile(f"{path.name}, line {data[: exc.start].count(10) + 1}", "not UTF-8") from None
+        raise BadFile(f"{path}, line {data[: exc.start].count(10) + 1}", "not UTF-8") from None
     # Only a line feed ends a line: JSON may hold other characters that Python takes for line ends.
     cases = [_case(line, number, path.name) for number, line in enumerate(raw.split("\n"), 1) if line.strip()]
     if not cases:
-        raise BadFile(path.name, "no case in it")
+        raise BadFile(str(path), "no case in it")
     _refuse_repeated(cases)
     return cases
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from afterturn.batches import decode_batch
 from afterturn.errors import BadSeal
+from afterturn.forks import fork_gate
 from afterturn.outgoing import Message
 from afterturn.pending import Pending
 from afterturn.receipts import BatchReceipt, OnReject, list_name, open_receipt
@@ -34,7 +35,8 @@ class Answers:
         settled: list[Message] = []
         for element in elements:
             try:
-                receipt = open_receipt(element, self._seal_key, self._producer)
+                with fork_gate:
+                    receipt = open_receipt(element, self._seal_key, self._producer)
             except BadSeal as exc:
                 self.forged += 1
                 log.warning("receipt left out: code=%s", exc.code)
@@ -61,8 +63,9 @@ class Answers:
                 yield event_id, fault.code, fault.field
 
     def _event_ids(self, message: Message) -> list[str]:
-        opened = open_sealed(message.blob, lambda _: self._seal_key)
-        return [str(event["event_id"]) for event in decode_batch(opened.payload).events]
+        with fork_gate:
+            opened = open_sealed(message.blob, lambda _: self._seal_key)
+            return [str(event["event_id"]) for event in decode_batch(opened.payload).events]
 
     def _tell(self, on_reject: OnReject, event_id: str, code: str, field: str | None) -> None:
         try:

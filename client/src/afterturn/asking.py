@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 
 from afterturn.credentials import find_credential
-from afterturn.errors import BadSetting, NotReachable, Refused
+from afterturn.errors import BadEvent, BadSetting, NotReachable, Refused
 from afterturn.tracing import traceparent
 
 if TYPE_CHECKING:
@@ -92,6 +92,12 @@ def named(options: Mapping[str, object], allowed: frozenset[str]) -> dict[str, o
     return fields
 
 
+def as_called(fault: BadEvent) -> BadEvent:
+    """A fault of a field of the wire, by the name that the caller gave it."""
+    field = {"from": "start"}.get(fault.field, fault.field.removesuffix("_id"))
+    return BadEvent(field, fault.reason, fault.code)
+
+
 def read(shape: type[Answer], status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     """What an answer holds. Raises: Refused, NotReachable."""
     from afterturn.wire import Problem  # noqa: PLC0415 - loaded already
@@ -116,8 +122,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def base_url(url: str | None) -> str:
-    """Where the service is. Raises: BadSetting."""
-    text = (url if url is not None else os.environ.get("AFTERTURN_URL", "")) or DEFAULT_URL
+    """Where the service is: `url`, else AFTERTURN_URL, else where one on this machine listens. Raises: BadSetting."""
+    if not isinstance(cast("object", url), str | None):
+        msg = "url: must be a string"
+        raise BadSetting(msg)
+    text = (url if url is not None else os.environ.get("AFTERTURN_URL", "")) or _local_url()
     if not text.startswith(("http://", "https://")):
         msg = "url: must begin with http:// or https://"
         raise BadSetting(msg)
@@ -129,6 +138,15 @@ def base_url(url: str | None) -> str:
         msg = "url: must be http://HOST or http://HOST:PORT with a port from 1 to 65535"
         raise BadSetting(msg)
     return text.rstrip("/")
+
+
+def _local_url() -> str:
+    host, port = os.environ.get("AFTERTURN_API_HOST", ""), os.environ.get("AFTERTURN_API_PORT", "")
+    if not host and not port:
+        return DEFAULT_URL
+    parts = urlsplit(DEFAULT_URL)
+    host = {"": parts.hostname or "", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where to knock
+    return f"http://{f'[{host}]' if ':' in host else host}:{port or parts.port}"
 
 
 class _Settings(TypedDict):

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 from dataclasses import dataclass, field
+from typing import cast
 
 from afterturn import local
 from afterturn.errors import BadCredential
@@ -63,6 +64,9 @@ def find_credential(key: str | None) -> Credential:
 
     Raises: BadCredential.
     """
+    if not isinstance(cast("object", key), str | None):
+        msg = "key: must be a string"
+        raise BadCredential(msg)
     text = key if key is not None else os.environ.get("AFTERTURN_KEY") or local.key_text()
     if not text:
         msg = "no key: pass key= or set AFTERTURN_KEY (make one with `./afterturn keys create`)"

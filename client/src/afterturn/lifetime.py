@@ -14,9 +14,7 @@ import weakref
 from typing import Protocol
 
 from afterturn import ids
-from afterturn.sender import import_lock
-
-_IMPORT_WAIT_SECONDS = 5.0
+from afterturn.forks import fork_gate
 
 
 class Living(Protocol):
@@ -37,7 +35,8 @@ class Living(Protocol):
 
 _living: set[Living] = set()
 """Strong references: a publisher that nobody holds any more may still have events to deliver."""
-_holds_import_lock = False
+_held: list[Living] = []
+"""Those that stand still for a fork: another thread may begin one meanwhile."""
 
 
 def begin(living: Living) -> None:
@@ -79,36 +78,33 @@ def _finish_all() -> None:
 
 
 def _before_fork() -> None:
-    global _holds_import_lock  # noqa: PLW0603 - there is one fork at a time
+    global _held  # noqa: PLW0603 - there is one fork at a time
     if not _living:
         return
-    # With a bound: a module that forks while it is being imported could wait for us, and we for it.
-    _holds_import_lock = import_lock.acquire(timeout=_IMPORT_WAIT_SECONDS)
-    for living in _living:
+    fork_gate.hold()
+    holding = list(_living)
+    for living in holding:
         living.hold()
-
-
-def _after_fork(*, in_child: bool) -> None:
-    global _holds_import_lock  # noqa: PLW0603
-    for living in _living:
-        if in_child:
-            living.restart()
-        else:
-            living.resume()
-    if _holds_import_lock:
-        _holds_import_lock = False
-        import_lock.release()
+    _held = holding
 
 
 def _after_in_parent() -> None:
-    _after_fork(in_child=False)
+    global _held
+    held, _held = _held, []
+    for living in held:
+        living.resume()
+    fork_gate.resume()
 
 
 def _after_in_child() -> None:
+    global _held  # noqa: PLW0603
     # First: handlers run in the order of their imports, and a producer named from inherited randomness would be its
     # sister's too, when both are forked within a millisecond.
     ids.restart()
-    _after_fork(in_child=True)
+    _held = []
+    for living in list(_living):
+        living.restart()
+    fork_gate.restart()
 
 
 atexit.register(_finish_all)

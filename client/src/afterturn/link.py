@@ -6,6 +6,7 @@ waits for such a lock for ever (measured: one fork in a hundred). The element an
 
 from __future__ import annotations
 
+import contextlib
 import email.parser
 import encodings.idna
 import secrets
@@ -21,13 +22,14 @@ from redis.exceptions import NoPermissionError, OutOfMemoryError
 from redis.retry import Retry
 
 from afterturn.envelope import KEY_PREFIX, QUEUE, wrap
+from afterturn.forks import fork_gate
 from afterturn.ids import uuid7_text
 from afterturn.outgoing import Message
 from afterturn.receipts import EPOCH_KEY
 from afterturn.sender import FULL_ANSWER
 
 LOADED_EARLY = (email.parser, encodings.idna)
-"""Loaded by the first connection otherwise: outside the import lock, where a fork does not wait."""
+"""Loaded by the first connection otherwise: outside the gate, where a fork does not wait."""
 SOCKET_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 CLOCK_SECONDS = 60.0
@@ -67,6 +69,8 @@ class Link:
             max_connections=1,
             redis_connect_func=connected,
         )
+        # A handshake fetches ciphers, under locks that a forked child must not inherit; it has the time-outs above.
+        self._connecting = fork_gate if url.startswith("rediss:") else contextlib.nullcontext()
         self._connection: redis.Connection | None = None
         self._used_at = 0.0
         self._clock_offset_ms: int | None = None
@@ -110,7 +114,8 @@ class Link:
             pool.release(self._connection)
             self._connection = None
         if self._connection is None:
-            self._connection = pool.get_connection()  # pyright: ignore[reportUnknownMemberType] - untyped arguments
+            with self._connecting:
+                self._connection = pool.get_connection()  # pyright: ignore[reportUnknownMemberType] - untyped arguments
         return self._connection
 
     def clock_offset_ms(self) -> int | None:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from sys import getsizeof
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 from uuid import UUID
 
 from afterturn import lifetime, local
@@ -15,9 +15,10 @@ from afterturn.arguments import EventOptions, add_options, require, true_or_fals
 from afterturn.buffer import Buffer
 from afterturn.credentials import find_credential
 from afterturn.errors import BadSetting
+from afterturn.forks import fork_gate
 from afterturn.ids import uuid7, uuid7_text
 from afterturn.limits import id_fault, time_fault
-from afterturn.sender import Sender, import_lock
+from afterturn.sender import Sender
 from afterturn.stats import Stats, stats_of
 from afterturn.times import microseconds, offset_minutes
 from afterturn.tracing import traceparent
@@ -33,6 +34,7 @@ _GOOD_IDS = 4096
 _CLOSE_SECONDS = 5.0
 _RECEIPT_SECONDS = 1.0
 _SPOOL_BYTES = 256 * 1024 * 1024
+Number = TypeVar("Number", int, float)
 
 log = logging.getLogger("afterturn")
 
@@ -62,19 +64,19 @@ class Outlet:
         if agent is not None:
             require("agent", agent, id_fault)
         self._agent = agent
-        self._max_events = max_events
-        self._max_bytes = max_bytes
-        self._exit_seconds = exit_seconds
+        self._max_events = _at_least("max_events", max_events, 1)
+        self._max_bytes = _at_least("max_bytes", max_bytes, 1)
+        self._exit_seconds = _at_least("exit_seconds", exit_seconds, 0)
         self._on_reject = on_reject
         self._durability = durability
         self._spool_folder = spool
-        self._spool_bytes = spool_bytes
+        self._spool_bytes = _at_least("spool_bytes", spool_bytes, 1)
         self._spooling: Spooling | None = None
         self._sender: Sender | None = None
         self._has_told_closed = False
         self._good_ids: set[object] = set()
         self._producer = uuid7()
-        with import_lock:
+        with fork_gate:
             self._buffer = self._new_buffer()
         if self._spooling is not None:
             try:
@@ -88,7 +90,7 @@ class Outlet:
     def _new_buffer(self) -> Buffer:
         """An empty buffer for this process; under durability "spool" it needs opening before it takes anything.
 
-        The import lock is held: by the constructor, and by a fork.
+        No fork happens meanwhile: the constructor is inside the gate, or a fork holds it.
         """
         if self._durability == "memory":
             return Buffer(max_events=self._max_events, max_bytes=self._max_bytes)
@@ -266,6 +268,9 @@ class Outlet:
 
 
 def _broker_url(url: str | None) -> str:
+    if not isinstance(cast("object", url), str | None):
+        msg = "url: must be a string"
+        raise BadSetting(msg)
     text = url if url is not None else os.environ.get("AFTERTURN_BROKER_URL") or local.broker_url()
     if not text:
         msg = "url: no broker; pass url= or set AFTERTURN_BROKER_URL"
@@ -274,6 +279,13 @@ def _broker_url(url: str | None) -> str:
         msg = f"url: must begin with one of {', '.join(_SCHEMES)}"
         raise BadSetting(msg)
     return text
+
+
+def _at_least(name: str, number: Number, least: int) -> Number:
+    if not isinstance(cast("object", number), int | float) or isinstance(number, bool) or not number >= least:
+        msg = f"{name}: must be a number of at least {least}"
+        raise BadSetting(msg)
+    return number
 
 
 def _given_id(options: EventOptions) -> str | None:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
 
 from afterturn import asking
+from afterturn.errors import BadEvent
 
 if TYPE_CHECKING:
     from afterturn.wire import Pack
@@ -73,10 +74,19 @@ def _question(query: str, user: str, url: str | None, key: str | None, options: 
     fields = asking.named(options, _FIELDS)
     for name in ("scopes", "kinds", "tags"):
         if name in fields:
-            fields[name] = tuple(cast("Iterable[str]", fields[name]))
-    request = parse_recall_request({"query": query, "user_id": user, **fields})
+            fields[name] = _listed(name, fields[name])
+    try:
+        request = parse_recall_request({"query": query, "user_id": user, **fields})
+    except BadEvent as fault:
+        raise asking.as_called(fault) from None
     body = request.model_dump_json(exclude_none=True, exclude_defaults=True).encode()
     return asking.question("POST", "/v1/recall", url=url, key=key, deadline_ms=request.deadline_ms, body=body)
+
+
+def _listed(name: str, values: object) -> tuple[object, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise BadEvent(name, "must be a list")
+    return tuple(cast("Iterable[object]", values))
 
 
 def _pack() -> type[Pack]:

@@ -1,6 +1,6 @@
 """The daemon thread: takes what is buffered, makes messages of it, gets them into the broker, and hears what became.
 
-Everything heavy is imported here, under a lock that a fork waits for. Whatever the broker does ends in a pause and
+Everything heavy is imported and computed here, while a fork waits for it. Whatever the broker does ends in a pause and
 another try; the agent's threads never see it.
 """
 
@@ -17,6 +17,7 @@ from uuid import UUID
 
 from afterturn.breaker import Breaker, BrokerState
 from afterturn.credentials import Credential, seal_key
+from afterturn.forks import fork_gate
 from afterturn.pending import Pending, ResendPolicy
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ ORPHANS_ON_THE_WAY = 50
 KEPT_PER_MESSAGE_BYTES = 512
 
 log = logging.getLogger("afterturn")
-import_lock = threading.Lock()
-"""Held while the thread imports: a child forked in between would inherit a module lock that nobody releases."""
 
 
 class Orphans(Protocol):
@@ -195,7 +194,8 @@ class Sender:
     def _finds_orphans(self) -> bool:
         if self._orphan is None and self._orphans is not None and self._orphans_out < ORPHANS_ON_THE_WAY:
             try:
-                self._orphan = self._orphans.next_parcel(MAX_EVENTS, MAX_MESSAGE_BYTES)
+                with fork_gate:
+                    self._orphan = self._orphans.next_parcel(MAX_EVENTS, MAX_MESSAGE_BYTES)
             except Exception as exc:  # What the dead left must not stop the living.
                 log.error("spool of a dead process cannot be read: error=%s", type(exc).__name__)
         return self._orphan is not None
@@ -241,13 +241,13 @@ class Sender:
     def _connected(self) -> Link:
         if self._link is not None:
             return self._link
-        with import_lock:
+        with fork_gate:
             from afterturn.answers import Answers  # noqa: PLC0415 - cryptography
             from afterturn.link import Link  # noqa: PLC0415 - redis: 200 ms that the agent is spared
 
-            link = Link(self._url, self._connects)  # Still under the lock: redis-py looks its own version up.
-        if self._answers is None:
-            self._answers = Answers(seal_key(self._credential.secret), self._producer, self._on_reject)
+            link = Link(self._url, self._connects)  # Inside too: redis-py looks its own version up.
+            if self._answers is None:
+                self._answers = Answers(seal_key(self._credential.secret), self._producer, self._on_reject)
         self._link = link
         self._see(link.epoch())
         self._answered()
@@ -297,23 +297,24 @@ class Sender:
 
     def _pack_next(self, clock_offset_ms: int | None) -> None:
         """Makes messages of the oldest events here, and of some that a dead process left behind."""
-        with import_lock:
+        with fork_gate:
             from afterturn.outgoing import Packer, Parcel  # noqa: PLC0415 - pydantic_core, cryptography, zstandard
-        if self._packer is None:
-            self._packer = Packer(self._credential, self._producer)
-        if self._taken is None:
-            self._taken = self._buffer.take(MAX_EVENTS, MAX_MESSAGE_BYTES)
-        rows, size = self._taken
-        # What the bytes of one message did not hold begins the next one at once.
-        self._was_full = len(rows) < MAX_EVENTS and self._buffer.ready() > 0
-        if rows:
-            messages = self._pack(self._packer, Parcel(rows, self._buffer.source), clock_offset_ms)
-            self._buffer.shrink(size - sum(_kept_bytes(message) for message in messages))
-            self._outgoing += messages
-        self._taken = None
-        if self._orphan is not None:
-            self._outgoing += self._pack(self._packer, self._orphan, clock_offset_ms)
-            self._orphan = None
+
+            if self._packer is None:
+                self._packer = Packer(self._credential, self._producer)
+            if self._taken is None:
+                self._taken = self._buffer.take(MAX_EVENTS, MAX_MESSAGE_BYTES)
+            rows, size = self._taken
+            # What the bytes of one message did not hold begins the next one at once.
+            self._was_full = len(rows) < MAX_EVENTS and self._buffer.ready() > 0
+            if rows:
+                messages = self._pack(self._packer, Parcel(rows, self._buffer.source), clock_offset_ms)
+                self._buffer.shrink(size - sum(_kept_bytes(message) for message in messages))
+                self._outgoing += messages
+            self._taken = None
+            if self._orphan is not None:
+                self._outgoing += self._pack(self._packer, self._orphan, clock_offset_ms)
+                self._orphan = None
 
     def _pack(self, packer: Packer, parcel: Parcel, clock_offset_ms: int | None) -> list[Message]:
         """One message; when an event cannot be encoded, one message for each of the others."""

@@ -34,7 +34,7 @@ def why(
     """The chains of at most max_edges (5) edges that join the user, or `start`, to `to`, within deadline_ms (2000).
 
     url: default `AFTERTURN_URL`, else the local service. key: default `AFTERTURN_KEY`.
-    Raises: BadEvent (a wrong argument, by name), NotReachable, Refused.
+    Raises: BadEvent (a wrong argument, by name), BadSetting (url), BadCredential (key), NotReachable, Refused.
     """
     question = _question(to, user, url, key, options)
     answer = asking.ask(question)
@@ -59,7 +59,10 @@ def _question(to: str, user: str, url: str | None, key: str | None, options: Why
         raise BadEvent("deadline_ms", f"must be between 1 and {MAX_DEADLINE_MS}")
     if "start" in fields:
         fields["from"] = fields.pop("start")
-    request = parse_why_request({"to": to, "user_id": user, **fields})
+    try:
+        request = parse_why_request({"to": to, "user_id": user, **fields})
+    except BadEvent as fault:
+        raise asking.as_called(fault) from None
     given = request.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
     params = {name: str(value) for name, value in given.items()}
     return asking.question("GET", "/v1/why", url=url, key=key, deadline_ms=deadline_ms, params=params)
