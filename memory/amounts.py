@@ -57,12 +57,19 @@ _ZH_AMOUNT = re.compile(
     r"|美金|欧元|英镑|日元|港币|台币|元|块)?"
     r"(?P<tail>以内|以下|之内|以上|起|左右|上下|多)?"
 )
-_LOOK_BACK = 24
+_LOOK_BACK = 48
 _AT_MOST = re.compile(
-    r"(?:不超过|不能超过|不要超过|别超过|(?:最多|顶多|至多)(?:花|出|付|能花|能出)?|上限(?:是|为)?|低于|少于|控制在|不高于"
+    r"(?:不超过|不能超过|不要超过|别超过|(?:最多|顶多|至多)(?:花|出|付|能花|能出)?|上限(?:是|为)?|(?<!不)低于|(?<!不)少于|控制在|不高于"
     r"|\b(?:under|below|at most|up to|max(?:imum)?(?: of)?|no more than|not more than|less than"
     r"|within|cap(?:ped)? at|tops)"
     r"|<=|≤|<)\s*$",
+    re.IGNORECASE,
+)
+# "I don't want to spend more than", "nothing over", 不想超过: a ceiling, told by denying what is above it.
+_NOT_ABOVE = re.compile(
+    r"(?:(?:(?<![a-z])(?:no|not|never|nothing|cannot|can't|won't|without)|\b[a-z]+n['’]t)\b(?:\s+[a-z'’]+){0,5}?"
+    r"\s+(?:over|above|beyond|(?:more|higher|greater) than|exceed(?:ing)?|past|north of)"
+    r"|(?:不|别|勿)[^，。；\d]{0,4}?(?:超过|超出|高于|多于|大于))\s*$",
     re.IGNORECASE,
 )
 _AT_LEAST = re.compile(
@@ -150,7 +157,7 @@ def _chinese(text: str) -> Iterator[tuple[re.Match[str], Amount]]:
 def _bounded(text: str, match: re.Match[str], value: Decimal, currency: str | None, start: int) -> Amount:
     tail = (match["tail"] or "").strip().lower()
     before = text[max(0, start - _LOOK_BACK) : start]
-    upper, lower = _AT_MOST.search(before), _AT_LEAST.search(before)
+    upper, lower = _NOT_ABOVE.search(before) or _AT_MOST.search(before), _AT_LEAST.search(before)
     above = tail in _LOWER_TAILS or lower
     bound = "<=" if tail in _UPPER_TAILS or upper else ">=" if above else ""
     lead = upper or (lower if bound == ">=" else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.entities import KIN, USER, Entity, kin_text
-from memory.labels import LABELS
+from memory.labels import LABELS, title
 from memory.predicates import predicate_text
 from memory.relations import Edge, Proof
 
@@ -61,8 +61,7 @@ def _words(code: str) -> set[str]:
 
 def _predicate(edge: Edge, language: str) -> str:
     if edge.predicate in LABELS:
-        english, chinese, _ = LABELS[edge.predicate]
-        return chinese if language == "zh" else english
+        return title(edge.predicate, language, (edge.proof.quote,))
     if edge.predicate in KIN:
         return kin_text(edge.predicate, language)
     return predicate_text(edge.predicate, language)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from afterturn.masking import mask
 from memory.disguise import View, hidden, payloads, views
+from memory.guard_requests import is_mention
 from memory.guard_rules import speaking_of
 from memory.guard_shapes import shapes_in
 from memory.guard_shapes_en import ENGLISH
@@ -80,6 +81,8 @@ def _by_rules(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
                     continue
                 start, end = _trimmed(view, found.start(), found.end())
                 place = sentences.around(*view.origin(start, end))
+                if rule.action == "request" and rule.code != "no_store" and is_mention(*_within(view.text, start, end)):
+                    continue
                 if rule.code == "no_store":  # "This is not to be kept" speaks of what was said before it as well.
                     place = whole
                 elif rule.code == "fake_system" or (view.joins and not crossed):
@@ -88,6 +91,12 @@ def _by_rules(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:
                 if not view.joins:
                     told.add(rule.code)
                 yield Flag(*place, rule.code, rule.action)
+
+
+def _within(text: str, start: int, end: int) -> tuple[str, int, int]:
+    """The sentence of a match, and the match's place in it."""
+    first, last = _Parts(text, _SENTENCE_END).around(start, end)
+    return text[first:last], start - first, end - first
 
 
 def _by_shapes(seen: Sequence[View], sentences: _Parts) -> Iterator[Flag]:

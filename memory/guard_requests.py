@@ -6,11 +6,14 @@ who forgets a password, deletes a cart or corrects an order asks for nothing of 
 
 from __future__ import annotations
 
+import re
+
 from memory.guard_patterns import Rule, rules
 
 # What is kept of somebody, in general words: not their order, their address, their file.
 _DATA = (
-    r"(?:(?:personal|stored|own|private|chat|saved|user|customer|conversation|remaining) )*"
+    r"(?:(?:personal|stored|own|private|chat|saved|user|customer|conversation|remaining|past|previous|earlier|entire"
+    r"|whole|complete|full) )*"
     r"(?:data|information|infos?|details|memories|memory|history|histories|records?|profile|traces?|conversations?"
     r"|chats?|pii)\b(?! (?:usage|plan|cap|limit|roaming|cable|scientist|science|allowance|volume|card|stick))"
 )
@@ -26,10 +29,24 @@ _NOT_TOLD_OF = (
     r"(?<!n't )(?<!not )(?<!never )(?<!\bi )(?<!ever )(?<!always )"
     r"(?<!they )(?<!he )(?<!she )(?<!often )(?<!will )(?<!'ll )"
 )
-_DESTROY = r"(?:delete|erase|remove|wipe|clear|purge|destroy|scrub|expunge|get rid of|shred)"
+_DESTROY = r"(?:delete|erase|remove|wipe|clear|purge|destroy|scrub|expunge|get rid of|shred|nuke)"
+# An order or a wish: who asks how it is done, or whether it was, wants an answer.
+_NOT_ASKED = (
+    r"(?<!how do i )(?<!how can i )(?<!how to )(?<!can i )(?<!did you )(?<!would you )(?<!i'd never )(?<!if i )"
+)
 _ERASE_EN = rules(
     "erase",
     "request",
+    _NOT_OURS + _NOT_ASKED + r"(?<!\bi )(?<!\bthey )\b(?:delete|erase|close|deactivate|terminate|remove)\b (?:down )?my"
+    r" (?:(?:user|customer|whole|entire) )?(?:account|profile)\b(?= (?:with you|now|please|completely|for good|and\b)"
+    r"|,? *(?:please\b|[.!]|$))",
+    rf"\b(?:anything|everything|{_DATA})\b{{EN:12}}\b(?:about|on) me\b{{EN:12}}\b(?<!to ){_DESTROY} (?:it|them"
+    r"|everything|all of (?:it|that|them))\b",
+    rf"(?:^|[.!?,;:]\s*|\bplease |\byou (?:to )?)(?:take|get) (?:all (?:of )?)?my {_DATA} (?:off|out of|from) your\b",
+    r"\bi (?:want|wish|would like|'d like) to be forgotten\b(?= (?:by (?:you|your)|please|now)|,? *(?:[.!,]|$))",
+    rf"^\W*(?:please |now |just |ok,? )?{_DESTROY} (?:all )?(?:of )?"
+    r"(?:your (?:memory|memories|records?)|(?:the|this|our)"
+    r" (?:(?:whole|entire|full) )?(?:chat|conversation)(?: (?:history|log|records?))?)(?: please)?[.!]*$",
     _NOT_OURS + rf"\b{_DESTROY}\b (?:out |away )?(?:everything|all|anything|whatever|what|any|every \w+)\b{{EN:30}}"
     rf"\b(?:about me\b|of me\b|{_KEPT}|of mine\b|{_TOLD})",
     _NOT_OURS + rf"\b{_DESTROY}\b (?:out |away )?(?:all (?:of )?|any of )?(?:my|our) {_DATA}",
@@ -56,17 +73,20 @@ _ERASE_EN = rules(
     r"\b(?:my|exercis\w+|invok\w+|claim\w*|under|request\w*|want|have) (?:my |the |a )?right (?:to be forgotten|to"
     r" (?:erasure|deletion))\b",
     r"^\W*right to be forgotten\b",
+    rf"\bi (?:hereby |formally |now |would like to |want to )?(?:request|demand) (?:the )?"
+    rf"(?:complete |full |immediate )?(?:deletion|erasure|removal|destruction) of (?:all (?:of )?)?my {_DATA}",
 )
 _SHOW = (
     r"(?:show|tell|send|give|list|let me (?:see|know)|read|see|know|get|have|access|view|export|download|review|provide"
-    r"|copy|obtain|receive)"
+    r"|copy|obtain|receive|summari[sz]e|write me)"
 )
 _ACCESS_EN = rules(
     "access",
     "request",
     rf"\b(?:what|which) (?:all |exactly )?(?:do|did|have|has|are) (?:{_KEPT}|you (?:got|holding|storing|keeping))"
     r"(?! (?:for|in))\b{EN:20}\b(?:about|on) me\b",
-    rf"\bwhat(?:'s)? (?:\w+ ){{0,2}}{_DATA}{{EN:12}}\b(?:do|have|did|are) you\b{{EN:20}}\b(?:about|on|of) me\b",
+    rf"\bwhat(?:'s)? (?:\w+ ){{0,2}}{_DATA}{{EN:12}}\b(?:do|have|did|are) you\b(?! (?:still )?(?:need|want"
+    rf"|require|ask)){{EN:20}}\b(?:about|on|of) me\b",
     r"\b(?:what|which) (?:of )?(?:all )?my (?:personal )?(?:data|information|details)\b{EN:10}\b(?:do|have|did|are) you"
     r" (?:know|have|hold|keep|kept|store[ds]?|saved?|process|collect)",
     rf"\b{_SHOW}\b(?! rid){{EN:25}}\b(?:everything|all|whatever|what|which|the|any|a copy)\b{{EN:25}}\b{_KEPT}{{EN:12}}"
@@ -129,7 +149,7 @@ _NO_STORE = rules(
     r"|what (?:comes|i say|i tell you) next|my next (?:words|messages?|sentences?))\b",
     r"(?:接下来|下面|后面|以下|之后)(?:这|我)?(?:一?(?:句|条|段|些))?(?:要)?(?:说)?的?(?:话|内容|事|消息)?(?:请|就|都|你|可)?(?:别|不要|不用|勿)"
     r"(?:记住|记录|记|保存|存)(?!错)",
-    r"(?:这|刚才|上)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
+    r"(?:这|刚[才刚]的?(?:这|那)?|上)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
     r"|勿)(?:记|存|保存|记录|记住)(?!错)",
     r"(?:别|不要|请勿|不用)(?:记住|保存|记录|存储|记|存)(?:下来?)?(?:这|刚才|上)(?:一?(?:句|条|段|些)"
     r"|个(?:话|事|内容)|话)",
@@ -161,7 +181,7 @@ _GONE = (
 )
 # An order or a wish, not a report: 我忘记了, 他把资料都删了 and 老板让我删 are none.
 _ASKS = (
-    r"(?:^|[，,。！!？?；;：:\n]\s*|请(?:你们?|您|立即|务必|把)?|麻烦(?:你们?|您)?|帮(?:我|忙)?|希望你?们?|要求(?:你们?|贵司)?"
+    r"(?:^|[，,。！!？?；;：:“‘「『\"\n]\s*|请(?:你们?|您|立即|务必|把)?|麻烦(?:你们?|您)?|帮(?:我|忙)?|希望你?们?|要求(?:你们?|贵司)?"
     r"|申请|能不能|能否|可不可以|可以|我要你?们?|我想(?:让|要|请)?(?:你们?|您)?|你得|你们?应该|你们?必须|立刻|马上|现在就?"
     r"|并且?|然后|彻底|一并|同时|给我|都|全部|需要你?们?)\s*"
 )
@@ -169,6 +189,18 @@ _NOT_OTHERS = (
     r"(?<!我)(?<!我都)(?<!我全)(?<!我已经)(?<!他)(?<!她)(?<!让我)(?<!要我)(?<!叫我)(?<!没)"
     r"(?<!不要)(?<!别)(?<!怎么)(?<!如何)"
 )
+# What was talked over, or is kept of somebody, at the head of a clause; and an order to do away with it: a report
+# ends in 了.
+_TALKED = (
+    r"(?:我们?的?(?:之前|以前|过去|刚才)?(?:的)?)?(?:全部|所有)?(?:的)?(?:历史)?(?:聊天|对话|谈话)(?:记录|内容|历史)?"
+)
+_DONE_AWAY = (
+    r"(?:请|麻烦|帮我|给我|都|全部?|统统|通通|彻底|一并|一起|立即|马上|立刻|也)+"
+    r"(?:删|清|抹|销毁|移除|擦)(?:除|掉|空|光|去|干净|理掉?)?"
+    r"(?=吧|了吧|$|[。！!，,])"
+)
+_MINE_ZH = r"(?:我的|本人的?|我这个|我在你们?(?:这里|这儿|平台)?的)"
+_ACCOUNT_ZH = r"(?:账号|帐号|账户|帐户)"
 _RIGHT = r"(?:行使|主张|要求|申请|依据|根据|按照|依法|我的|享有|我有)"
 _REQUEST_ZH = (
     *rules(
@@ -179,6 +211,8 @@ _REQUEST_ZH = (
         + rf"(?:把|将){_HELD}{_OF_ME}(?:{_WHAT}|个人|话)的?{{ZH:5}}"
         + _GONE
         + r"(?!{ZH:3}(?:现在|找不回|恢复不))",
+        _ASKS + rf"(?:把|将)?{_BY}?(?:关于|有关|跟|与|和)我(?:有关|相关)?的(?:所有|全部|一切)?(?:东西|内容|事情?)[，,]?"
+        rf"(?:请|就)?{_DONE_AWAY.replace('|也)+', '|也)*')}",
         _ASKS + rf"(?:把|将){_BY}(?:保存|存|记|收集|掌握)?{{ZH:3}}{_OF_ME}{_WHAT}{{ZH:5}}" + _GONE,
         _ASKS + rf"(?:把|将)(?:我们?的?)?(?:全部|所有)?(?:{_TALK}|个人(?:数据|信息|资料)){{ZH:5}}" + _GONE,
         rf"{_BY}{{ZH:4}}{_OF_ME}{_WHAT}请?" + _GONE,
@@ -193,6 +227,25 @@ _REQUEST_ZH = (
         rf"{{ZH:6}}{_WHAT}",
         _ASKS + r"注销(?:掉)?" + rf"{_HELD}{_OF_ME}(?!账|帐|手机|会员|卡|微信){_WHAT}",
         rf"{_RIGHT}{{ZH:8}}(?:被遗忘权|被遗忘的权利|删除权)(?!{{ZH:6}}(?:概念|历史|论文|研究))",
+        _ASKS
+        + _NOT_OTHERS
+        + r"(?:注销|销掉)(?:掉)?(?:我的|本人的?|我这个|我在你们?(?:这里|这儿|平台)?的)?(?:账号|帐号|账户|帐户)"
+        r"(?=吧|了吧|$|[。！!，,])",
+        _ASKS + r"(?:把|将)" + rf"{_MINE_ZH}{_ACCOUNT_ZH}" + r"(?:都|给我|帮我|彻底)*"
+        r"(?:注销|销|删)(?:掉|除|了吧)?(?=吧|$|[。！!，,])",
+        rf"(?:销户|注销(?:账号|帐号|账户|帐户)?)[，,]?(?:我的?|并|同时|把)*{_WHAT}{{ZH:4}}(?:删|清|抹|销毁)",
+        _ASKS + r"(?:把|将)我从(?:你们?|您|贵司)(?:的)?(?:系统|数据库|平台|后台|服务器|库|记录|这里|那里|这边)"
+        r"(?:里面|里|中|上)?(?:彻底|完全|永久|都)*(?:删除|删掉|删了|清除|清掉|移除|抹掉|抹去)",
+        rf"(?<!他把)(?<!她把)(?<!谁把)我的?(?:任何|所有|全部)?{_WHAT}了?[，,]\s*(?:请|就|帮我|给我|麻烦)*"
+        r"(?:都|全部?|统统|通通|彻底|立刻|马上)+(?:给我|帮我)*(?:删|清|抹|销毁)(?:除|掉|了|光|空|干净)?(?=吧|$|[。！!，,])",
+        rf"我的?{_WHAT}一(?:条|点|个|丝|份|句)儿?(?:也|都)(?:不要|别|不许|不准)再?(?:保)?留",
+        rf"(?:^|[，,。！!？?；;\n])\s*{_TALKED}{_DONE_AWAY}",
+        r"(?:^|[，,。！!？?；;\n])\s*我们?(?:之前|以前|刚才|过去)?(?:所|都)?(?:聊|说|谈|讲)过?的(?:话|内容|东西|一切)?"
+        + _DONE_AWAY,
+        _ASKS + rf"(?:把|将)(?:我们?的?)?(?:全部|所有|历史|之前|以前|过去|的)*{_TALK}{{ZH:5}}" + _GONE,
+        # The whole order is about what is kept, and of nothing else that could be meant.
+        r"^\W*(?:请|麻烦|帮我|给我|你)*(?:把|将)(?:你的?|你们的?)?(?:所有|全部)?的?(?:历史)?(?:记录|记忆)"
+        r"(?:都|全部?|统统|通通|彻底|给我|帮我)*(?:删|清)(?:光|干净|空|除|掉)(?:吧|了吧)?[。！!\s]*$",
         r"(?:个人信息保护法|gdpr|隐私法规?|数据保护法?){ZH:10}(?:申请|要求|请)?(?:你们?)?(?:删除|清除|注销){ZH:4}我",
     ),
     *rules(
@@ -241,6 +294,30 @@ _REQUEST_ZH = (
         rf"{_RIGHT}{{ZH:8}}(?:拒绝权|反对权|限制处理权)",
     ),
 )
+
+# Work on words: what is to be written, translated or explained is the work's matter and no request of the speaker.
+_WORK = re.compile(
+    r"^\W*(?:please |can you |could you |now |then |help me (?:to )?)*(?:(?:translate|rephrase|paraphrase|proofread"
+    r"|rewrite|define|spell)\b|(?:draft|write|compose|prepare)(?: me| us)? (?:an?|the|some|one|this|my)"
+    r" (?:[\w-]+ ){0,3}(?:e-?mail|letter|message|text|function|script|code|query|post|reply|request|complaint|template"
+    r"|story|sentence|essay|notice|procedure|method|class|test)\b)"
+    r"|^\W*(?:请|麻烦|能不能|能否|可以|再|你)*(?:帮我|给我|替我)?(?:翻译|润色|改写|写(?:一?[封个段篇份]|代码|函数|邮件|信)"
+    r"|起草|拟一?[封份])|(?:翻译成|译成|改写成|写成)"
+)
+_QUOTED = re.compile(r"[\"“‘「『][^\"”’」』\n]*[\"”’」』]")
+_OWN_WORDS = re.compile(r"\bi(?:'m| am)? (?:say|said|saying|want|mean|meant|repeat|ask(?:ed)?)\b|我(?:说|要|想|的意思)")
+
+
+def is_mention(sentence: str, start: int, end: int) -> bool:
+    """Whether characters [start, end) of a sentence only mention a request: a text to work on, or another's words."""
+    if _WORK.search(sentence.lower()):
+        return True
+    for quote in _QUOTED.finditer(sentence):
+        if quote.start() < end and start < quote.end() and start >= quote.start():
+            around = sentence[: quote.start()] + sentence[quote.end() :]
+            return any(sign.isalnum() for sign in around) and not _OWN_WORDS.search(around.lower())
+    return False
+
 
 REQUESTS: tuple[Rule, ...] = (*_ERASE_EN, *_ACCESS_EN, *_CORRECT_EN, *_OBJECT_EN, *_NO_STORE, *_REQUEST_ZH)
 """Every rule that opens a request; its code is the request's kind."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 LABELS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "name": ("name", "姓名", ("名字", "nickname", "昵称", "称呼", "first name", "full name")),
@@ -30,7 +31,11 @@ LABELS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "tool": ("tool", "工具", ("tools", "uses", "device", "设备", "软件")),
     "avoid": ("avoids", "忌口", ("avoids", "避免", "忌讳")),
     "constraint": ("constraint", "约束", ("constraints", "rule", "instruction", "要求", "限制")),
-    "allergy": ("allergy", "过敏", ("allergies", "allergic to", "过敏源", "过敏原")),
+    "allergy": (
+        "allergy",
+        "过敏",
+        ("allergies", "allergic to", "过敏源", "过敏原", "intolerance", "intolerant to", "不耐受", "不耐症"),
+    ),
     "relation": ("relation", "关系", ("relationship", "kin", "family", "亲属", "家人")),
     "need": ("need", "需求", ("needs", "wants", "requirement", "goal", "需要")),
     "budget": ("budget", "预算", ("price limit", "价位")),
@@ -62,3 +67,19 @@ LABELS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "other": ("note", "备注", ("misc", "其他")),
 }
 """Key -> (en, zh, aliases)."""
+
+_INTOLERANCE = ("intolerance", "不耐受")
+_NOT_BORNE = re.compile(r"intoleran|(?:can'?t|can ?not) (?:tolerate|digest)|不耐(?:受|症)", re.IGNORECASE)
+_ALLERGIC = re.compile(r"allerg|过敏", re.IGNORECASE)
+
+
+def title(key: str, language: str, said: Iterable[str] = ()) -> str:
+    """What a key is called to a reader of `language`, given the words that a fact rests on, newest first.
+
+    An intolerance is kept beside allergies, and is called what it is. A key without a title is called by its name.
+    """
+    names = LABELS.get(key, (key, key, ()))
+    if key == "allergy":
+        telling = next((words for words in said if _NOT_BORNE.search(words) or _ALLERGIC.search(words)), "")
+        names = names if not telling or _ALLERGIC.search(telling) else _INTOLERANCE
+    return names[1] if language == "zh" else names[0]

@@ -27,9 +27,10 @@ _RETRACT = (
     r"|about)|over it|broke up"
     r"|divorced|sold|lost|retired|laid off|fired|moved (?:out|away)|scratch that|actually not|isn't (?:true"
     r"|right)|not true"
+    r"|(?:i'm|am|is|are|been|gone|went|swore|sworn) off|kicked|lost interest|grown out of|done with"
     r"|handed in my|gave (?:in )?my notice|jumped ship|outgrew|outgrown|grew out of|cured|gone)\b"
     r"|不再|不.{0,16}了|没.{0,12}了|戒了|戒掉|戒|离职|辞职|跳槽|裸辞|辞了|退休|分手|离婚|取消|放弃|作废|算了|卖掉|卖了"
-    r"|换掉|停了|停止|搬走|离开|别.{0,10}了|不用了|已经好了|治好|早就不|改主意"
+    r"|换掉|停了|停止|搬走|搬离|搬出|离开|别.{0,10}了|不用了|已经好了|治好|早就不|改主意"
 )
 _STRONG_RETRACT = r"\b(?:no longer|any ?more|any longer)\b|不再|戒了|戒掉|离职|早就不"
 _PAST = (
@@ -64,8 +65,9 @@ _CLAUSE = re.compile(
 # 不 in these is no negation of what follows.
 _HARMLESS = re.compile(
     r"不错|不管|不论|不仅|不但|不只|不过|不久|不断|不同|了不起|差不多|对不起|不好意思|没关系|没问题|没错|特别"
-    r"|别人|级别|区别|类别|性别|告别|不超过|不到|不少于|不多于"
+    r"|欲罢不能|爱不释手|别人|级别|区别|类别|性别|告别|不超过|不到|不少于|不多于"
     r"|\b(?:no more than|not more than|no less than|not only|no problem|no worries|why not|no doubt|nothing but"
+    r"|(?:can'?t|can ?not|couldn'?t) get enough"
     r"|no later than)\b",
     _FLAGS,
 )
@@ -91,6 +93,9 @@ _ASKS = re.compile(
     _FLAGS,
 )
 
+# Who eats something again avoids it no more; who is off something has given it up.
+_AGAIN = re.compile(r"\b(?:again|(?:back|return(?:ed)?) to|resumed)\b|又|恢复|重新|终于", _FLAGS)
+
 NEGATIVE_BY_NATURE = frozenset(
     {"avoid", "constraint", "allergy", "need", "budget", "other", "habit", "relation", "past_approval"}
 )
@@ -110,7 +115,8 @@ def agrees(polarity: str, quote: str, value: str, key: str) -> str | None:
     words = _HARMLESS.sub(" ", clause)
     match polarity:
         case "retract":
-            return None if _RETRACT_RE.search(plain) or _DENIED.search(plain) else "polarity_retract"
+            over = _RETRACT_RE.search(plain) or _DENIED.search(plain) or (key == "avoid" and _AGAIN.search(plain))
+            return None if over else "polarity_retract"
         case "past":
             return None if _PAST_RE.search(plain) else "polarity_past"
         case "-":

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from afterturn.wire import EvidenceRef, PackItem, ToConfirm
+from memory.labels import title
 from memory.moments import Cuts, cut_text, speaker
 from memory.notes import date_text, since_text, span_text
 from memory.predicates import predicate_text
@@ -134,7 +135,7 @@ def fact_text(record: FactRecord, *, language: str, is_past: bool = False) -> st
     """A fact in one line: city: Lyon (since 2026-07-24); 城市：里昂（自 2026-07-24）."""
     zh = language == "zh"
     spec = spec_of(record.key)
-    label = (spec.zh if zh else spec.en) if spec else record.key
+    label = title(spec.name if spec else record.key, language, (ref.quote for ref in record.evidence))
     value = _as_read(record, spec)
     if is_negation(record.key, record.polarity):
         if record.key == "likes":

@@ -15,13 +15,16 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, exists, func
 from sqlmodel import Session, col, select
 
-from memory.records import Live, PendingRecord, Sight
+from memory.moments import Part
+from memory.records import Live, MomentRecord, PendingRecord, Sight
+from memory.spans import echoes
 from schemas.delivery import Session as SessionRow
 from schemas.delivery import WindowState
 from schemas.envelopes import disclose_json
 from schemas.tables import Evidence, OutboxRow, Review, Turn, Window, WorkingState
 from stores.held import Held, held_back
 from stores.recall import SAID, Said, foreign, moment_records, said
+from stores.repeats import words as words_in
 from stores.sessions import session_ref
 from stores.sights import Form, Talk, aside, form, given, pick, several, turns_in, values
 
@@ -45,6 +48,7 @@ def find_session(session: Session, users: Sequence[UUID], session_hash: str) -> 
 class _Waiting:
     sessions: tuple[UUID, ...]
     windows: tuple[UUID, ...]
+    talks: tuple[UUID, ...]
     count: int
     oldest_at: datetime | None
 
@@ -60,14 +64,40 @@ def live(session: Session, sight: Sight, talks: Sequence[Talk], own: Held | None
     others = foreign(sight, (one for one, _ in heard))
     held = own if own is not None and not others else held_back(session, sight, others)
     records = moment_records([(one.turn.event_id, one) for one, _ in heard], held)
-    tail = (replace(record, undigested=not is_judged) for record, (_, is_judged) in zip(records, heard, strict=True))
+    tail = [replace(record, undigested=not is_judged) for record, (_, is_judged) in zip(records, heard, strict=True)]
     return Live(
-        tail=tuple(tail),
+        tail=tuple(_untold(session, sight, waiting, tail, held)),
         states=tuple(states(session, sight)),
         to_confirm=tuple(pending(session, sight)),
         undigested_turns=waiting.count,
         oldest_undigested_at=waiting.oldest_at,
     )
+
+
+def _untold(
+    session: Session, sight: Sight, waiting: _Waiting, tail: list[MomentRecord], held: Held
+) -> list[MomentRecord]:
+    """The tail without what its undigested answers repeat of held-back statements of their conversations.
+
+    What was digested has its spans; an answer that came after them has none before its window is applied.
+    """
+    if not held.cuts or not any(_may_repeat(one) for one in tail):
+        return tail
+    ids = {one for found in held.evidence.values() for one in found}
+    talks = {*waiting.sessions, *waiting.talks, *((sight.session_ref,) if sight.session_ref is not None else ())}
+    words = words_in(session, sight.tenant_id, ids, talks)
+    if not words:
+        return tail
+    return [
+        replace(one, cuts=(*one.cuts, *(Part(*place) for place in echoes(one.turn.content, words))))
+        if _may_repeat(one)
+        else one
+        for one in tail
+    ]
+
+
+def _may_repeat(one: MomentRecord) -> bool:
+    return one.undigested and one.turn.role == "assistant"
 
 
 def unindexed(session: Session, users: Sequence[UUID]) -> int:
@@ -135,6 +165,7 @@ def _waiting(session: Session, sight: Sight, talks: Sequence[Talk]) -> _Waiting:
         sessions=tuple(talk.id for talk in open_talks),
         # A dead window is over, but nothing of it was kept: its turns can only come back from the tail.
         windows=tuple(window.id for window in windows),
+        talks=tuple(dict.fromkeys(window.session_ref for window in windows)),
         count=sum(talk.undigested_count for talk in open_talks) + sum(len(one.turn_ids) for one in still_open),
         oldest_at=min(times, default=None),
     )
@@ -191,7 +222,7 @@ def _by_user() -> ColumnElement[bool]:
 @cache
 def _windows() -> Select[Any]:
     unjudged = (WindowState.WAITING, WindowState.ANSWERED, WindowState.DEAD)
-    return pick(Window.id, Window.state, Window.turn_ids, Window.created_at).where(
+    return pick(Window.id, Window.session_ref, Window.state, Window.turn_ids, Window.created_at).where(
         aside(Window.tenant_id) == given("tenant"),
         col(Window.user_ref).in_(several("users")),
         col(Window.state).in_(unjudged),

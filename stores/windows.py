@@ -154,9 +154,10 @@ def save_answer(session: Session, claim: Claim, answer: bytes, usage: dict[str, 
     _change(session, claim, state=WindowState.ANSWERED.value, answer=answer, **spent)
 
 
-def finish(session: Session, claim: Claim) -> None:
-    """The window is applied and its turns are digested. Raises: StaleClaim."""
+def finish(session: Session, claim: Claim, *, keeps_answer: bool = True) -> None:
+    """The window is applied and its turns are digested, with its stored answer or without. Raises: StaleClaim."""
     _hold(session, claim)
+    gone: dict[str, Any] = {} if keeps_answer else {"answer": None}
     _change(
         session,
         claim,
@@ -165,6 +166,7 @@ def finish(session: Session, claim: Claim) -> None:
         lease_until=None,
         crashes=0,
         error_code=None,
+        **gone,
     )
     ledger.close_window(session, claim.window_id, EventState.DIGESTED)
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlmodel import Session
 
 from memory.facts import current_at, fold
+from memory.labels import title
 from memory.registry import spec_of
 from memory.review import needs_user
 from memory.wording import reason_words
@@ -108,12 +109,12 @@ def _item(session: Session, eye: _Eye, row: Evidence) -> ReviewItem:
     talk = None if row.session_ref is None else session.get(SessionRow, row.session_ref)
     evidence = facts.evidence(session, row.tenant_id, row.slot_hash)
     versions = facts.versions(session, row.tenant_id, row.slot_hash)
-    title = row.key if spec is None else spec.zh if language == "zh" else spec.en
+    quote = disclose(row.quote)
     return ReviewItem(
         id=row.id,
         user_id=disclose(row.user_as_said),
         key=row.key,
-        title=title,
+        title=title(row.key if spec is None else spec.name, language, (quote,)),
         type=row.type,
         scope=row.scope,
         subject=disclose(row.subject),
@@ -124,7 +125,7 @@ def _item(session: Session, eye: _Eye, row: Evidence) -> ReviewItem:
         valid_from=row.valid_from,
         valid_until=row.valid_until,
         precision=row.precision,
-        quote=disclose(row.quote),
+        quote=quote,
         event_id=row.event_id,
         at=row.at,
         role=row.role,

@@ -5,7 +5,7 @@ A story is read from rows that are only ever added. Whoever may not review is to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlmodel import Session
 
 from memory.facts import EFFECTIVE
+from memory.labels import title
 from memory.registry import spec_of
 from memory.spans import evidence_states
 from memory.wording import reason_words, rule_words
@@ -68,7 +69,7 @@ def _fact(session: Session, row: Fact, reader: Reader, now: datetime) -> Explana
     return Explanation(
         id=row.id,
         kind="fact",
-        title=f"{_title(row.key, reader)}: {row.polarity}{disclose(row.value)}",
+        title=f"{_title(row.key, reader, _quotes(story))}: {row.polarity}{disclose(row.value)}",
         status="superseded" if row.superseded_at is not None else "past" if is_past else "current",
         said=_said(session, story, reader, now),
         steps=_steps(story, reader),
@@ -95,7 +96,7 @@ def _evidence(session: Session, row: Evidence, reader: Reader, now: datetime) ->
     return Explanation(
         id=row.id,
         kind="evidence",
-        title=f"{_title(row.key, reader)}: {row.op}{disclose(row.value)}",
+        title=f"{_title(row.key, reader, (disclose(row.quote),))}: {row.op}{disclose(row.value)}",
         status=row.write_status,
         said=_said(session, story, reader, now, only=row.id),
         steps=tuple(one for one in _steps(story, reader) if one.evidence_id == row.id),
@@ -121,11 +122,12 @@ def _evidence(session: Session, row: Evidence, reader: Reader, now: datetime) ->
 
 def _draft(session: Session, row: Draft, reader: Reader) -> Explanation:
     content = cast("dict[str, Any]", disclose_json(row.content))
+    quote = str(content.get("quote", ""))
     window = stories.window(session, row)
     return Explanation(
         id=row.id,
         kind="draft",
-        title=f"{_title(str(content.get('key', '')), reader)}: {content.get('value') or content.get('quote', '')}",
+        title=f"{_title(str(content.get('key', '')), reader, (quote,))}: {content.get('value') or quote}",
         status=row.decision,
         steps=(_gate_step(row, reader),),
         replaced_by=() if row.evidence_id is None else (row.evidence_id,),
@@ -245,6 +247,12 @@ def _is_open(write_status: str, reader: Reader) -> bool:
     return write_status in EFFECTIVE or reader.may_review
 
 
-def _title(key: str, reader: Reader) -> str:
+def _quotes(story: SlotStory) -> list[str]:
+    """What was said of a slot and counts, newest first."""
+    counting = [row for row in story.evidence if row.write_status in EFFECTIVE]
+    return [disclose(row.quote) for row in sorted(counting, key=lambda row: (row.at, row.event_id), reverse=True)]
+
+
+def _title(key: str, reader: Reader, said: Iterable[str] = ()) -> str:
     spec = spec_of(key)
-    return key if spec is None else spec.zh if reader.language == "zh" else spec.en
+    return title(key if spec is None else spec.name, reader.language, said)

@@ -10,15 +10,13 @@ from memory.guard import flags as guard_flags
 from memory.spans import HELD_STATES, RESTORED_BY_PAST, echoes, evidence_states, held_back
 from memory.turns import TurnView
 from schemas.decisions import EvidenceState, EvidenceView, HeldSpan
-from stores import episodes, facts, moments, spans, turns, upkeep
+from stores import episodes, facts, moments, repeats, spans, turns, upkeep
+from stores.repeats import UNDONE
 from tasks.slots import Folded
 from tasks.work import Ground, Judged, Work
 
 #: Whose sentences are searched for echoes of a held-back value. The user's own words are judged by their own evidence.
 _ECHOING = frozenset({"assistant", "tool", "system"})
-
-#: Why a turn that was taken back is held back.
-UNDONE = "undone"
 
 #: Reasons of a policy that keeps nothing.
 _UNWANTED = ("policy_drop", RULE)
@@ -27,14 +25,16 @@ _UNWANTED = ("policy_drop", RULE)
 def hold(work: Work, folded: Sequence[Folded], judged: Sequence[Judged]) -> tuple[str, ...]:
     """Brings the spans up to the state of the evidence; answers the values that no text may ever tell again.
 
-    A value is held back with the assistant's sentences that repeat it in the same window, whichever window that is:
-    a fact superseded today is held back where it was said a month ago. Turns whose spans changed are noted as touched.
-    Superseded values are not answered: a question about the past restores them, so they are cut at reading.
+    A value is held back with the assistant's sentences that repeat it in the same conversation, whichever window they
+    stand in, before or after: a fact superseded today is held back where it was said a month ago. Turns whose spans
+    changed are noted as touched. Superseded values are not answered: a question about the past restores them, so they
+    are cut at reading.
     """
     told = settle(work, folded, work.claim.user_ref, work.said)
     refused = [one for one in judged if one.decision.write_status == "rejected" or _is_unwanted(one)]
     _hold_flagged(work, folded, refused)
-    return tuple(dict.fromkeys([*told, *(one.verified.value for one in refused)]))
+    repeated = _hold_repeated(work)
+    return tuple(dict.fromkeys([*told, *(one.verified.value for one in refused), *repeated]))
 
 
 def settle(
@@ -103,6 +103,27 @@ def whole(turn: TurnView) -> HeldSpan:
     return HeldSpan(turn.event_id, 0, max(1, len(turn.content)), UNDONE)
 
 
+def _hold_repeated(work: Work) -> list[str]:
+    """Holds back what this window's answers repeat of earlier windows of their conversation; answers the values."""
+    answered = [turn for turn in work.said if turn.role in _ECHOING]
+    if not answered:
+        return []
+    session, tenant_id, session_ref = work.session, work.tenant.id, work.claim.session_ref
+    told: list[str] = []
+    wanted = _retold(repeats.taken_back(session, tenant_id, session_ref, answered), answered)
+    for one in repeats.untold(session, tenant_id, session_ref, answered):
+        found = [
+            HeldSpan(turn.event_id, start, end, one.reason, one.evidence_id)
+            for turn in answered
+            for start, end in echoes(turn.content, [one.value])
+        ]
+        wanted += found
+        if found and one.reason not in RESTORED_BY_PAST:
+            told.append(one.value)
+    work.touched.update(spans.hold(session, tenant_id, work.claim.user_ref, wanted))
+    return told
+
+
 def _retold(undone: Sequence[TurnView], near: Sequence[TurnView]) -> list[HeldSpan]:
     told = [turn.content for turn in undone if turn.role in {"user", "staff"}]
     return [
@@ -141,12 +162,16 @@ def _is_unwanted(one: Judged) -> bool:
 def _echoes(
     ground: Ground, pairs: Sequence[tuple[EvidenceView, EvidenceState]], said: Sequence[TurnView]
 ) -> list[HeldSpan]:
-    """The sentences of a statement's own window that repeat its held-back value."""
+    """The sentences of a statement's own window, and of the answers after it, that repeat its held-back value."""
     held = {statement.id: (statement, state) for statement, state in pairs if state in HELD_STATES}
+    windows = facts.windows_of(ground.session, list(held))
     found: list[HeldSpan] = []
-    for evidence_id, turn_ids in facts.windows_of(ground.session, list(held)).items():
-        statement, state = held[evidence_id]
-        for turn in _turns(ground, turn_ids, said):
+    for evidence_id, (statement, state) in held.items():
+        near = {turn.event_id: turn for turn in _turns(ground, windows.get(evidence_id, ()), said)}
+        if statement.session_ref is not None:
+            later = repeats.answers(ground.session, ground.tenant.id, statement.session_ref, statement.at)
+            near.update((row.event_id, turns.view(row)) for row in later if row.event_id not in near)
+        for turn in near.values():
             if turn.role in _ECHOING:
                 found += [
                     HeldSpan(turn.event_id, start, end, state, evidence_id)
@@ -156,6 +181,8 @@ def _echoes(
 
 
 def _turns(ground: Ground, turn_ids: Sequence[UUID], said: Sequence[TurnView]) -> Sequence[TurnView]:
+    if not turn_ids:
+        return ()
     if {turn.event_id for turn in said} == set(turn_ids):
         return said
     return turns.views(ground.session, ground.tenant.id, turn_ids)

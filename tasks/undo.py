@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Literal
 from uuid import UUID
@@ -20,13 +21,14 @@ from schemas.dossiers import UndoView
 from schemas.envelopes import disclose, enclose
 from schemas.errors import BadInput, Conflict, NotFound
 from schemas.tables import Episode, Evidence, Review, Tenant, Turn, Undo, User
-from stores import aliases, catalogue, hot, ledger, reviews, sessions, spans, tenancy, undos, upkeep
+from stores import aliases, catalogue, hot, ledger, repeats, reviews, sessions, spans, tenancy, undos, upkeep
 from stores import turns as said
+from stores.repeats import UNDONE
 from stores.sql import after_commit
 from tasks import consolidate, outcomes, slots
 from tasks.app import INDEX
 from tasks.base import hint
-from tasks.holding import UNDONE, hold_undone, owe_touched, release_undone
+from tasks.holding import hold_undone, owe_touched, release_undone
 from tasks.review import MAX_REASON_CHARS, Desk, Who, ground_of, settle_changed, verdict_row
 from tasks.work import Ground, Judged, Work
 
@@ -198,7 +200,7 @@ def _one_batch(ground: Ground, kit: Desk, row: Undo, who: Who, after: UUID | Non
 
 def _hold(ground: Ground, heard: Sequence[Turn]) -> int:
     """Holds turns back whole, and takes episodes of which nothing else is left out of every sight; how many."""
-    near = said.near(ground.session, ground.tenant.id, heard)
+    near = _near(ground.session, ground.tenant.id, heard)
     for user_ref, ours in _by_user(heard).items():
         hold_undone(ground, user_ref, [said.view(one) for one in ours], [said.view(one) for one in near])
     gone: list[UUID] = []
@@ -210,6 +212,17 @@ def _hold(ground: Ground, heard: Sequence[Turn]) -> int:
     changed = undos.set_episode_status(ground.session, gone, "rejected")
     upkeep.owe(ground.session, "episode", changed)
     return len(changed)
+
+
+def _near(session: Session, tenant_id: UUID, heard: Sequence[Turn]) -> list[Turn]:
+    """What else was said beside these turns: in their windows, and in answer to them later in their conversations."""
+    firsts: dict[UUID, datetime] = {}
+    for one in heard:
+        firsts[one.session_ref] = min(one.at, firsts.get(one.session_ref, one.at))
+    ours = {one.event_id for one in heard}
+    later = [row for ref, at in firsts.items() for row in repeats.answers(session, tenant_id, ref, at)]
+    found = {row.event_id: row for row in (*said.near(session, tenant_id, heard), *later)}
+    return [row for event_id, row in found.items() if event_id not in ours]
 
 
 def _is_all_undone(ground: Ground, episode: Episode) -> bool:
@@ -281,7 +294,7 @@ def _restore(ground: Ground, taken: Sequence[Review], undo_id: UUID, who: Who) -
 def _release(ground: Ground, heard: Sequence[Turn]) -> list[Turn]:
     """Gives turns back that no other undo covers."""
     session, tenant_id = ground.session, ground.tenant.id
-    near = said.near(session, tenant_id, heard)
+    near = _near(session, tenant_id, heard)
     asked = [(said.view(one), one.user_ref, one.session_ref) for one in (*heard, *near)]
     covered = undos.covering(session, tenant_id, asked)
     free = [one for one in heard if one.event_id not in covered]

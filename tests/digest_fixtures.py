@@ -20,11 +20,12 @@ from afterturn.wire import Pack, RecallRequest
 from delivery_fixtures import BATCH
 from llm.face import Model
 from schemas.envelopes import disclose
-from schemas.tables import Draft, Episode, Evidence, Fact, OutboxRow, User, Window
+from schemas.tables import Draft, Episode, Evidence, Fact, Moment, OutboxRow, User, Window
 from schemas_ready import bring_up
 from scripted_model import ScriptedModel
 from stores import clock, tenancy
 from stores.kit import Kit, open_kit
+from stores.projection import project
 from stores.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from stores.tenancy import KeyInfo
 from stores.windows import Claim
@@ -197,6 +198,14 @@ _LONG_AGO = datetime.fromisoformat("2020-01-01T00:00:00+00:00")
 def is_current(row: Fact) -> bool:
     """Whether a row is current as of now, whatever the world's clock says."""
     return row.superseded_at is None and row.deleted_at is None and row.valid_until is None
+
+
+def told(shop: Shop) -> str:
+    """Every word that the index is given."""
+    kinds = (("episode", Episode), ("moment", Moment), ("fact", Fact))
+    with shop.kit.db.read() as session:
+        found = [project(session, kind, row.id) for kind, table in kinds for row in shop.rows(table)]
+    return " ".join(" ".join((one.embed, one.row.own_terms)) for one in found if one is not None).casefold()
 
 
 @contextmanager

@@ -36,7 +36,14 @@ _ALLERGY_TO = re.compile(
     re.IGNORECASE,
 )
 _INTOLERANT = re.compile(
-    r"(?P<v>lactose|gluten|fructose|histamine|dairy|egg|wheat|soy)[ -]intoleran(?:t|ce)\b", re.IGNORECASE
+    r"(?P<v>lactose|gluten|fructose|histamine|dairy|milk|eggs?|wheat|soya?|alcohol|caffeine|sul(?:ph|f)ites?"
+    r"|salicylate)[ -]intoleran(?:t|ce)\b",
+    re.IGNORECASE,
+)
+_INTOLERANT_TO = re.compile(
+    r"(?:(?:[a-z]+ly|very|a bit|quite)\s+)?(?:intolerant|(?:have|has|got)\s+an?\s+(?:[a-z]+\s+)?intolerance)\s+"
+    r"(?:to|of)\s+(?!(?:people|others|criticism|change|noise|mistakes|delays?|opinions?|fools|nonsense)\b)",
+    re.IGNORECASE,
 )
 _OUTGREW = re.compile(
     r"(?:outgrew|outgrown|grew out of|lost)\s+(?:my|his|her|the)\s+(?P<v>[a-z]+(?:\s[a-z]+)?)\s+allergy", re.IGNORECASE
@@ -45,8 +52,8 @@ _DIET = re.compile(
     r"(?:an?\s+)?(?:(?:strict|strictly|lifelong|life-long|committed|mostly|total|proud|devout|on a"
     r"|on an?|following an?|follow an?|eat(?:s|ing)?|keep(?:s|ing)?|gone|went|going|turned|became"
     r"|(?:switched|changed|moved) to(?: an?)?"
-    r"|become|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%"
-    r"|ovo-lacto|lacto-ovo|lacto)\s+)*"
+    r"|become|started|back to being|being|eat only|eats only|stick(?:s)? to an?|following|full-time|100%"
+    r"|ovo-lacto|lacto-ovo|lacto)\s+)*(?:an?\s+)?"
     r"(?P<v>vegetarian|veggie|vegan|pescatarian|pescetarian|flexitarian|halal|kosher|keto"
     r"|ketogenic|paleo|plant[- ]based|gluten[- ]free|dairy[- ]free|lactose[- ]free|low[- ]carb"
     r"|low[- ]salt|low[- ]sodium|low[- ]sugar)\b(?!\s+(?:restaurant|place|option|recipe|food "
@@ -125,6 +132,10 @@ def _allergies(clause: Clause) -> Iterator[Finding]:
         yield from each_taste(clause, "allergy", body.tail(match.end()), op, end=_end(clause, op))
     elif not clause.copula and clause.state in {"holds", "was"} and (match := _ALLERGY_TO.match(body.text)):
         yield from each_taste(clause, "allergy", body.tail(match.end()), "+" if holds else "past")
+    elif op and (match := _INTOLERANT_TO.match(body.text)):
+        yield from each_taste(clause, "allergy", body.tail(match.end()), op, end=_end(clause, op))
+    elif (op in {"retract", "past"}) and clause.copula and (match := _INTOLERANT.match(body.text)):
+        yield stated(clause, "allergy", part(body, match, "v"), op, end=clause.whole.end)
     elif not holds:
         return
     elif not clause.copula and (match := _ALLERGY.match(body.text)):
@@ -155,7 +166,7 @@ def _diet(clause: Clause) -> Iterator[Finding]:
     if match is None or clause.state in {"not", "cannot"}:
         return
     lead = clause.body.text[: match.start("v")].lower()
-    verb = re.match(r"(?:eat|keep|follow|stick|went|gone|turned|became|become|switched|changed|moved)", lead)
+    verb = re.match(r"(?:eat|keep|follow|stick|went|gone|turned|became|become|started|switched|changed|moved)", lead)
     if not (clause.copula or verb or clause.perfect or clause.state in {"over", "was"}):
         return
     rest = clause.body.text[match.end() :]

@@ -13,16 +13,17 @@ from memory.codes import DIET, code_of
 _ALLERGY = re.compile(
     r"^(?:我|也|是|一直|从小(?:就)?|现在|天生|有点|的确|其实|好像)*对\s*(?P<v>[^，。]{1,24}?)(?:都"
     r"|有点儿?|有些|轻度|轻微|中度|重度|严重|特别|非常|很|也|会|是|真的|一直|比较|超级|极度|有"
-    r"|全部|过敏性)*(?P<cue>过敏|不耐受)(?:的|史|反应|症)?(?:了)?$"
+    r"|全部|过敏性)*(?P<cue>过敏|不耐受|不耐(?=症))(?:的|史|反应|症)?(?:了)?$"
 )
 _ALLERGY_PLAIN = re.compile(
     r"^(?:我|有|患有|严重的?|轻微的?|一点|是)*(?P<v>[\u4e00-\u9fff、和]{1,12}?)(?:严重|重度"
-    r"|轻度)?(?P<cue>过敏|不耐受)(?:史|症|体质|者|患者)?(?:的)?$|^(?:我的)?过敏[源原](?:是|有|为"
+    r"|轻度)?(?P<cue>过敏|不耐受|不耐(?=症))(?:史|症|体质|者|患者)?(?:的)?$|^(?:我的)?过敏[源原](?:是|有|为"
     r"|：|:|包括)?(?P<w>[\u4e00-\u9fff、和]{1,16})$"
 )
 _NOT_ALLERGIC = re.compile(
     r"^(?:我|现在|已经|早就|也|其实|并|都)*(?:对\s*(?P<v>[^，。]{1,12}?)(?:已经|现在|早就|并|也"
-    r"|其实|都)*不(?:再)?过敏(?P<over>了)?|不(?:再)?对\s*(?P<w>[^，。]{1,12}?)过敏(?P<over2>了)?)$"
+    r"|其实|都)*不(?:再)?过敏(?P<over>了)?|不(?:再)?对\s*(?P<w>[^，。]{1,12}?)过敏(?P<over2>了)?"
+    r"|不(?:再)?(?P<x>[\u4e00-\u9fff]{1,6}?)不耐(?:受|症)(?P<over3>了)?)$"
 )
 _NOT_ALLERGEN = re.compile(
     r"^(?:[^，]{1,4}的(?!水果|坚果|食物)|皮肤|鼻子|眼睛|脸|身体|体质|什么|没有|没|不|无|药物$"
@@ -73,8 +74,8 @@ def find(clause: Clause) -> Iterator[Finding]:
 def _allergy(clause: Clause) -> Iterator[Finding]:
     body = clause.body
     if match := _NOT_ALLERGIC.match(body.text):
-        over = match["over"] or match["over2"] or "不再" in body.text
-        value = part(body, match, "v" if match["v"] else "w")
+        over = match["over"] or match["over2"] or match["over3"] or "不再" in body.text
+        value = part(body, match, next(name for name in ("v", "w", "x") if match[name]))
         if not _NOT_ALLERGEN.search(value.text):
             yield from each_thing(clause, "allergy", value, "retract" if over else "-", end=clause.whole.end)
         return

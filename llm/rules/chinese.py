@@ -27,6 +27,10 @@ def findings(text: str) -> list[Finding]:
         # What contains, concerns or was bought with what: a need or a like of the same words would be a guess.
         links = list(links_zh.find(clause))
         found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs, *links)]
+    found += [one for one in work_zh.find_next(parts, found) if one.value not in {known.value for known in found}]
+    if any(finding.key == "diet" and finding.op == "retract" for finding in found):
+        # Who eats meat again says by it that the diet is over.
+        found = [finding for finding in found if (finding.key, finding.op) != ("avoid", "retract")]
     found += needs_zh.find_budgets(parts, found)
     found += needs_zh.find_other(same, found)
     return found

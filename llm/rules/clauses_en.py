@@ -145,6 +145,8 @@ _IRONY = re.compile(
     r"(?:^|\b)(?:oh,? (?:great|wonderful|fantastic|joy|lovely|perfect|good|brilliant|nice|sure"
     r"|yay)|yeah,? right|just (?:love|adore)\b(?=.*\b(?:waiting|when|how|being|getting|having"
     r"|spending|paying|hold)\b)"
+    r"|(?:wow|yay|great|awesome|fantastic|wonderful|brilliant)[,!]? i (?:just |really |absolutely )?"
+    r"(?:love|adore|enjoy) (?:getting|losing|being|paying|having to|redoing|waiting|missing|spending)\b"
     r"|gotta love|don't you just love|said no one|what a joy|how wonderful that|thanks a lot for "
     r"nothing|\bnot!+$|as if i|/s\b|sarcasm|lucky me|my favou?rite (?:thing|part|hobby) (?:is"
     r"|about).*\b(?:waiting|hold|queue|bug|crash))",
@@ -301,7 +303,8 @@ _COPULA = re.compile(
 _PERFECT = re.compile(
     r"^\s*(?:'ve|ve|have|has|had|'s)\s+(?=(?:just|recently|always|never|also|now|already|since"
     r"|finally|lived|worked|moved|joined|left|quit|stopped|given|gone|switched|become|turned"
-    r"|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired)\b)",
+    r"|relocated|loved|liked|hated|enjoyed|got|started|taken|grown|outgrown|settled|retired"
+    r"|cut|eliminated|excluded|dropped|sworn|avoided|stayed|steered|kept)\b)",
     re.IGNORECASE,
 )
 _USED_TO = re.compile(r"^\s*(?:did\s+)?used? to\s+(be\b\s*)?", re.IGNORECASE)
@@ -312,7 +315,9 @@ _NEVER = re.compile(r"^\s*never\s+", re.IGNORECASE)
 _NOT = re.compile(r"^\s*(?:not|never)\s+", re.IGNORECASE)
 _ADVERB_RUN = re.compile(rf"^\s*{_ADVERBS}", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|nowadays|these days)\b", re.IGNORECASE)
-_CANT_STAND = re.compile(r"^\s*(?:can't|cannot|cant|can not)\s+(?:stand|bear|abide|tolerate)\b", re.IGNORECASE)
+_CANT_STAND = re.compile(
+    r"^\s*(?:can't|cannot|cant|can not)\s+(?:stand|bear|abide|tolerate|get enough)\b", re.IGNORECASE
+)
 
 
 def _predicate(body: Piece) -> tuple[State, bool, bool, Piece]:

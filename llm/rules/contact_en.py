@@ -81,6 +81,7 @@ _DO_NOT_REACH = re.compile(
     re.IGNORECASE,
 )
 _PLAINLY = re.compile(r"^(?:please|just|only)\s+(?P<v>email|text|message)$", re.IGNORECASE)
+_BARE = re.compile(r"^(?P<v>e-?mail|text|message|whatsapp)$", re.IGNORECASE)
 _INSTEAD = re.compile(
     r"^(?:send|drop|shoot)\s+(?:me\s+)?an?\s+(?P<v>e-?mail|text(?:\s+message)?|message|sms)(?:\s+(?:instead|please))*$",
     re.IGNORECASE,
@@ -206,7 +207,8 @@ def _wish(clause: Clause) -> tuple[re.Match[str], str] | None:
     if match := _REACH.match(text) or _BEST_WAY.match(text) or _IS_BEST.match(text):
         return None if clause.hedged and not _POLITE.match(text) else (match, "v")
     instead = _INSTEAD.match(text) if _SIMPLY.match(clause.piece.text) else None
-    if match := instead or _PLAINLY.match(text):
+    bare = _BARE.match(text) if _SIMPLY.match(clause.piece.text) else None
+    if match := instead or bare or _PLAINLY.match(text):
         return match, "v"
     if match := _ONLY.match(text):
         return match, "v" if match["v"] else "w"

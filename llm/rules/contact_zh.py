@@ -39,6 +39,8 @@ _NO_REACH = re.compile(
     rf"|不要再|别再|别老|少)(?:给我|跟我|再|总|老|用|通过|接|发|收|打|任何|过来"
     rf"|以)*(?P<v>{_CHANNEL})(?:给我|联系|沟通|通知|了|我|推销|打扰|骚扰|找我|来)*$"
 )
+# 发短信给我，别打电话: of two channels one is refused, so the other is wished for in general.
+_REFUSED = re.compile(rf"(?:不要|别|请勿|不用|不想|勿)(?:再|总|老)?(?:给我|跟我)?(?:打|发|用|接)?(?:{_CHANNEL})")
 _MOMENTARY = re.compile(
     r"现在|马上|立刻|立即|今天|明天|今晚|明晚|等下|等会|一会�?|稍后|待会|打字不方便|不方便打字"
     r"|刚刚|这会儿|尽快|赶紧|验证码|发票|合同|文件|链接|截图|照片|单号|地址|回单|二维码"
@@ -56,7 +58,7 @@ _LIMIT_TIME = re.compile(
 _CONSTRAINT_NOT = re.compile(
     r"(?P<q>(?:请)?(?:不要|别|请勿|勿|不准|不许|禁止|不能|不可以|不接|千万别|千万不要))(?P<v>(?:再"
     r"|总|老)?(?:给我|跟我|对我|把|在|向我)?[^，。]{0,4}?(?:打电话|来电|电话|发(?:短信|消息|邮件"
-    r"|微信)|联系|打扰|送(?:货|件|快递)|派送|配送|上门|敲门|按门铃|放门口|安排|推送|推荐|催|叫我"
+    r"|微信)|联系|打扰|送(?:货|件|快递)|派送|配送|上门|敲门|按门铃|把[^，]{1,8}?(?:放|丢|扔|留|交)|放门口|安排|推送|推荐|催|叫我"
     r"|寄|发货|开发票|透露|告诉)[^，。]{0,12})"
 )
 _STRICT = re.compile(
@@ -106,6 +108,7 @@ def _contact(clause: Clause) -> Iterator[Finding]:
         name == "b"
         and match.re is _REACH
         and not re.search(r"联系|通知|有(?:什么)?(?:事|问题)|以后|就行|就好|即可|尽量|最好", clause.sentence)
+        and not _REFUSED.search(clause.sentence)
     ):
         return
     if _GENERAL.search(clause.sentence):
@@ -139,8 +142,8 @@ def _constraint(clause: Clause) -> Iterator[Finding]:
     text = clause.whole.text
     if (match := _CONSTRAINT_NOT.search(text)) and not re.search(r"现在|今天|明天|这次|这单|马上", text):
         limited = _LIMIT_TIME.search(text[: match.start()])
-        lasting = re.match(r"以后|今后|永远|任何|千万|从现在", text)
-        if limited or (lasting and re.search(r"我", text)):
+        lasting = re.match(r"(?:请|麻烦)?(?:以后|今后|永远|任何|千万|从现在|一律)", text)
+        if limited or (lasting and re.search(r"我|永远|一律|任何", text)):
             yield Finding(
                 key="constraint",
                 value=text.rstrip("了哦啊吧"),

@@ -27,6 +27,10 @@ def findings(text: str) -> list[Finding]:
         # What contains, concerns or was bought with what: a need or a like of the same words would be a guess.
         links = list(links_en.find(clause))
         found += [timed(finding, clause.piece) for finding in (*identity, *body, *tastes, *reached, *needs, *links)]
+    found += [one for one in work_en.find_next(parts, found) if one.value not in {known.value for known in found}]
+    if any(finding.key == "diet" and finding.op == "retract" for finding in found):
+        # Who eats meat again says by it that the diet is over.
+        found = [finding for finding in found if (finding.key, finding.op) != ("avoid", "retract")]
     found += needs_en.find_budgets(parts, found)
     found += taste_en.find_topic(same, 0)
     found += needs_en.find_other(same, 0, found)

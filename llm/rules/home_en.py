@@ -26,7 +26,8 @@ _MOVED = re.compile(
 
 
 _TITLED = re.compile(r"an?\s[^,.;]{2,50}?\s(?:based|living)\s+(?:in|out of)\s+", re.IGNORECASE)
-_LEFT_PLACE = re.compile(r"(?:left|moved away from|moved out of)\s+", re.IGNORECASE)
+_LEFT_PLACE = re.compile(r"left\s+", re.IGNORECASE)
+_MOVED_OUT = re.compile(r"(?:moved|moving)\s+(?:away from|out of)\s+(?!.*\b(?:to|into)\b)", re.IGNORECASE)
 _LEFT_END = re.compile(r"\s*(?:$|[,.]|for good|last|in (?:19|20)|and)", re.IGNORECASE)
 _HOME_IS = re.compile(
     r"^home\s+(?:for\s+(?:me|us)\s+)?(?:is|these days is)\s+(?:now\s+|still\s+)?(?:in\s+)?", re.IGNORECASE
@@ -52,6 +53,10 @@ def find(clause: Clause) -> Iterator[Finding]:
         yield from _living(clause, body.tail(match.end()), match[0])
     elif clause.state != "holds":
         return
+    elif match := _MOVED_OUT.match(body.text):
+        where = values.place(body.tail(match.end()))
+        if where and match[0].lower().startswith("moved"):
+            yield stated(clause, "city", where, "retract", end=clause.whole.end)
     elif (match := _MOVED.match(body.text)) and not match[0].lower().startswith("moving"):
         yield from _move(clause, body.tail(match.end()))
     elif match := _LEFT_PLACE.match(body.text):

@@ -13,6 +13,10 @@ from schemas.drafts import Polarity
 
 _LODGING = re.compile(r"住院|住宿|住酒店|住过|住了.{0,4}(?:晚|天|夜)")
 _HAS_LIVED = re.compile(r"(?:我)?在\s*(?P<v>[^，]{2,10}?)(?:住过|生活过|待过|呆过)")
+_MOVED_OUT = re.compile(
+    r"^(?:已经|早就|刚刚?|终于|都|就|也|上周|上个?月|去年|今年|昨天|前天)*"
+    r"(?:搬(?:离|出)(?:了)?\s*(?P<v>[^，]{2,10}?)|从(?P<w>[^，]{2,10}?)搬(?:走|离|出)(?:去|来)?)(?:了)?$"
+)
 _NOT_MOVED = re.compile(r"不搬|没搬|要搬|想搬|搬(?:东西|砖|运|起|不)")
 _LIVE = re.compile(
     r"^(?:(?:现在|目前|已经|一直|长期)*定居(?:在|于)?|家(?:就)?(?:住|在)|现居(?:住)?(?:在|于)?"
@@ -55,6 +59,8 @@ def find(clause: Clause) -> Iterator[Finding]:
     inner = clause.body.tail(past.end()) if past else clause.body
     if match := _LEFT_CITY.match(inner.text):
         yield from _placed(clause, part(inner, match, "v"), "retract")
+    elif past is None and (match := _MOVED_OUT.match(inner.text)):
+        yield from _placed(clause, part(inner, match, "v" if match["v"] else "w"), "retract")
     elif (match := _MOVED.search(inner.text)) and not _NOT_MOVED.search(inner.text):
         yield from () if past else _move(clause, inner, match)
     elif (match := _LIVED.search(inner.text) if past else _HAS_LIVED.match(inner.text)) is not None:

@@ -64,6 +64,11 @@ _SPEAKING = re.compile(
     r"|^[Tt]his is\s+(?=[A-Z][a-z'-]+(?:\s[A-Z][a-z'-]+)?\s*$)"
 )
 _HERE = re.compile(r"^(?P<v>[A-Z][a-z]+(?:\s[A-Z][a-z]+)?)\s+here\b", 0)
+_ON_THE_LINE = re.compile(
+    r"^(?P<v>[A-Z][a-z]+(?:[ '-][A-Z]?[a-z]+){0,2})\s+(?:speaking|calling|on the (?:line|phone)|writing)"
+    r"(?=\s*(?:$|[,.;!]|from\b|again\b))"
+)
+_NO_CALLER = frozenset({"just", "still", "keep", "anyone", "somebody", "someone", "nobody", "strictly", "generally"})
 _KNOWN_NAME = re.compile(r"(?P<v>(?P<first>[A-Z][a-z]+)(?:\s[A-Z][a-z'-]+)?)$")
 _JOKED = re.compile(r"\b(?:obviously|lol|lmao|haha+|of course)\b", re.IGNORECASE)
 _GREETED = re.compile(r"\W*(?:(?:hi|hello|hey|hiya|yo|there|good|morning|afternoon|evening)\b\W*)*", re.IGNORECASE)
@@ -169,13 +174,19 @@ def _whole(clause: Clause, text: str) -> Iterator[Finding]:
     elif label is None and (match := _CALL_ME.match(whole.text)) and not _CALL_TIMES.match(whole.text[match.end() :]):
         if found := values.person(whole.tail(match.end()), sure=True):
             yield stated(clause, "name", found, "+", subject=USER)
-    elif (
-        (match := _HERE.match(whole.text))
-        and match["v"].split()[0].lower() in values.NAMES
-        and clause.start < len(text)
-        and _GREETED.fullmatch(text[: clause.start])
-    ):
-        yield stated(clause, "name", Piece(match["v"], whole.start), "+", subject=USER)
+    elif found := _caller(whole, text[: clause.start]):
+        yield stated(clause, "name", found, "+", subject=USER)
+
+
+def _caller(whole: Piece, before: str) -> Piece | None:
+    """`Ann Lee speaking`, `Daniel here`: the name that a greeting is followed by."""
+    if not _GREETED.fullmatch(before):
+        return None
+    if match := _ON_THE_LINE.match(whole.text):
+        first = match["v"].split()[0].lower()
+        return None if first in _NO_CALLER or first.endswith("ly") else part(whole, match, "v")
+    match = _HERE.match(whole.text)
+    return part(whole, match, "v") if match and match["v"].split()[0].lower() in values.NAMES else None
 
 
 def _labelled(clause: Clause, key: str, rest: Piece) -> Iterator[Finding]:

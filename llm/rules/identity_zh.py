@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from llm.rules import values_zh as values
 from llm.rules.clauses_zh import PAST, Clause
 from llm.rules.finding import USER, Finding, Piece, part, stated
+from llm.rules.words import words
 from memory.codes import LANGUAGE, code_of
 
 _HIMSELF = re.compile(r"[\u4e00-\u9fff]{2,4}本人$")
@@ -31,6 +32,9 @@ _BORN = re.compile(
     r"|20)\d\d年(?:\d{1,2}月(?:\d{1,2}[日号])?)?)(?:的?(?:出生|生人|生的)|出生|生$|$)"
 )
 _BIRTHDAY = re.compile(r"生日(?:是|在|：|:)\s*(?P<v>(?:(?:19|20)\d\d年)\d{1,2}月\d{1,2}[日号])")
+_PETS = words("狗 狗狗 猫 猫咪 兔子 仓鼠 鹦鹉 乌龟 鱼 鸟 宠物")
+_PET_NAME = re.compile(r"^(?!个|了|得|声|唤|起|我|人|他|她|你|不|什么)[\u4e00-\u9fffA-Za-z]{2,4}$")
+_SURNAME_FIRST = re.compile(r"^(?:名)?(?:叫|名)\s*")
 _GENDER = re.compile(
     r"^(?:是(?:一?个|位|名)?)?(?:\d{1,3}岁(?:的)?)?(?P<v>女生|男生|女性|男性|女的|男的|女孩子?"
     r"|男孩子?|妹子)$|^性别(?:是|：|:)?(?P<w>男|女)$"
@@ -54,10 +58,13 @@ def find(clause: Clause) -> Iterator[Finding]:
 
 
 def _name(clause: Clause) -> Iterator[Finding]:
-    found = _own_name(clause.whole) if clause.subject == USER else None
+    found = _own_name(clause.whole, clause.sentence) if clause.subject == USER else None
     named = _IS_CALLED.match(clause.body.text) if clause.subject != USER else None
     if named:
-        found = values.person(clause.body.tail(named.end()), sure=True)
+        called = clause.body.tail(named.end())
+        found = values.person(called, sure=True)
+        if found is None and clause.subject in _PETS and _PET_NAME.match(called.text):
+            found = called
     if found is not None:
         yield stated(clause, "name", found, "+")
     if clause.named and clause.subject != USER and _is_name(clause.named):
@@ -69,7 +76,13 @@ def _is_name(said: str) -> bool:
     return values.person(Piece(said, 0), sure=False) is not None or values.is_pet_name(said)
 
 
-def _own_name(whole: Piece) -> Piece | None:
+def _before(whole: Piece, sentence: str) -> str:
+    """What stands before a clause in its sentence."""
+    place = sentence.find(whole.text)
+    return sentence[:place] if place > 0 else ""
+
+
+def _own_name(whole: Piece, sentence: str) -> Piece | None:
     text = whole.text
     match = _NAME.match(text)
     labelled = match is not None and re.search(r"名|姓|昵称", match[0]) is not None
@@ -81,6 +94,8 @@ def _own_name(whole: Piece) -> Piece | None:
     if match := _I_AM.match(text):
         found = values.person(whole.tail(match.end()), sure=False)
         return found if found is not None and found.end == whole.end else None
+    if (match := _SURNAME_FIRST.match(text)) and re.search(r"我(?:本人)?姓", _before(whole, sentence)):
+        return values.person(whole.tail(match.end()), sure=True)
     return values.person(Piece(text[:-2], whole.start), sure=False) if _HIMSELF.match(text) else None
 
 

@@ -34,14 +34,23 @@ _NEED_START = re.compile(
     r"|about|more|extra)\s+(?!$)",
     re.IGNORECASE,
 )
+# To have a thing by a day is to need it; to have a shower is not.
+_TO_HAVE = re.compile(r"to\s+(?:have|get|receive|collect|pick\s+up|be\s+sent)\s+", re.IGNORECASE)
+_CERTAIN = re.compile(r"(?:the|my|our|both|all|two|three|four|five|\d{1,4})\s", re.IGNORECASE)
+_BY_DATE = re.compile(
+    r"\b(?:by|before|no later than|until)\s+(?:the\s+)?(?:\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul"
+    r"|aug"
+    r"|sep|oct|nov|dec|next|this|tomorrow|tonight|noon|end|weekend|christmas|easter)",
+    re.IGNORECASE,
+)
 _NEED_END = re.compile(
-    r"[,.;!?()\"]|\s+(?:because|since|when|if|but|so|as soon|as|until|now|too|as well|please|asap|that (?:is"
+    r"[,.;!?()\"]|\s+(?:(?:because|since|when|if|but|so|as soon|as|until|now|too|as well|please|asap|that (?:is"
     r"|i)|which|who|and (?:i|my|it|a budget|want|need)|urgently|immediately|today|tonight|tomorrow"
     r"|within|by|before|instead|right away|anymore|again|in order|ideally|preferably|to (?:be"
     r"|finish|go|send|give|make|fix|get|do|replace|use|help|complete|submit|return|cancel|know"
-    r"|understand|talk|speak)|for (?:my|the|our|a|his|her)|under (?=[$€£¥]|\d)|for (?=(?:under"
-    r"|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)|below (?=[$€£¥]|\d)|up to (?=[$€£¥]"
-    r"|\d)|with a budget)",
+    r"|understand|talk|speak)|for (?:my|the|our|a|his|her)|with a budget)\b"
+    r"|under (?=[$€£¥]|\d)|for (?=(?:under|less|around|about|up)\b|[$€£¥]|\d)|around (?=[$€£¥]|\d)"
+    r"|below (?=[$€£¥]|\d)|up to (?=[$€£¥]|\d))",
     re.IGNORECASE,
 )
 _NO_NEED = re.compile(
@@ -60,6 +69,12 @@ _BUDGET = re.compile(
     r"\b(?:budget|spend|afford|price (?:range|limit)|go (?:over|above|beyond|higher than)|pay "
     r"(?:more than|up to|at most|over)|max(?:imum)?(?: price)?|looking to pay|willing to pay"
     r"|spending limit)\b",
+    re.IGNORECASE,
+)
+# A ceiling that is the whole of a sentence: "No more than 40 euros per person, please."
+_CEILING = re.compile(
+    r"^(?:(?:it should be|let's say|preferably|ideally)\s+)?(?:no|not|nothing)\s+(?:more|over|above)(?:\s+than)?\s+"
+    r"(?:about\s+|around\s+)?(?:[$€£¥]\s*\d|\d[\d.,]*k?\s*(?:euros?|dollars?|pounds?|bucks|usd|eur|gbp|yuan|rmb|[$€£¥]))",
     re.IGNORECASE,
 )
 _NO_BUDGET = re.compile(
@@ -122,6 +137,9 @@ def find(clause: Clause) -> Iterator[Finding]:
         or _NEED_START.match(rest.text)
         or (match["need"] and _BARE_GOODS.match(rest.text))
     )
+    if had := (match["need"] or match["wish"]) and _TO_HAVE.match(rest.text):
+        rest = rest.tail(had.end())
+        stated = _CERTAIN.match(rest.text) is not None and _BY_DATE.search(rest.text) is not None
     if not stated or _NO_NEED.match(rest.text) or _NOT_GOODS.match(rest.text):
         return
     found = values.thing(rest, _NEED_END, most=10)
@@ -144,10 +162,14 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
         if clause.subject not in {USER, ""} or _NO_BUDGET.search(text):
             continue
         before = clauses[number - 1] if number else None
-        told = _BUDGET.search(text) or (
-            clause.subject == USER
-            and re.search(
-                r"\b(?:something|anything|it|one)\s+(?:under|below|for (?:less than|under))\b", text, re.IGNORECASE
+        told = (
+            _BUDGET.search(text)
+            or _CEILING.match(text)
+            or (
+                clause.subject == USER
+                and re.search(
+                    r"\b(?:something|anything|it|one)\s+(?:under|below|for (?:less than|under))\b", text, re.IGNORECASE
+                )
             )
         )
         amounts = find_amounts(text, money_only=not _BUDGET.search(text) or bool(find_amounts(text)))
@@ -168,10 +190,9 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
         if len(amounts) == 2 and not re.search(r"\bbetween\b|-|\bto\b", text):
             continue
         amount = amounts[-1]
-        start = _ceiling_start(text, amount.start)
         named = _budget_object(text) or (needed[-1].object if needed else None)
         yield Finding(
-            key="budget", value=text[start : amount.end], op="+",
+            key="budget", value=text[amount.start : amount.end], op="+",
             start=clause.start, end=max(clause.start + amount.end, clause.whole.end), object=named, rule="en.budget",
         )  # fmt: skip
 
@@ -213,15 +234,3 @@ def _budget_object(text: str) -> str | None:
             ):
                 return _bare(match["o"].strip())
     return None
-
-
-def _ceiling_start(text: str, start: int) -> int:
-    """Words of a ceiling before the amount that the amount grammar does not read: `not more than`, `go over`."""
-    lead = re.search(
-        r"(?:no more than|not more than|more than|over|above|beyond|higher than)\s*$", text[:start], re.IGNORECASE
-    )
-    return (
-        lead.start()
-        if lead and re.search(r"\b(?:not|n't|no|cannot|never)\b|n't\b", text[: lead.start()] + lead[0], re.IGNORECASE)
-        else start
-    )

@@ -31,7 +31,7 @@ _CLASSIFIER = re.compile(
     r"|新的?|更)"
 )
 _BUDGET_WORD = re.compile(
-    r"预算|花(?:费)?(?:不|超|最多|在)|最多(?:花|出|付|能|只)|不(?:想|能|要)?(?:花)?超过|价位"
+    r"预算|(?:可以|能)(?:用来)?花|花(?:费)?(?:不|超|最多|在)|最多(?:花|出|付|能|只)|不(?:想|能|要)?(?:花)?超过|价位"
     r"|价格(?:在|不|控制|最好)|心理价|接受的?价|上限|以内|控制在"
 )
 _NOT_BUDGET = re.compile(
@@ -135,7 +135,7 @@ def find_budgets(clauses: Sequence[Clause], needs: Sequence[Finding]) -> Iterato
             not told
             or not amounts
             or len(amounts) > 2
-            or ("预算" not in text and not needed and not re.search(r"花|价|超过", text))
+            or ("预算" not in text and not needed and not re.search(r"花|价|超过|控制在", text))
         ):
             continue
         amount = amounts[-1]

@@ -13,7 +13,8 @@ from schemas.drafts import Polarity
 
 _WE = re.compile(r"we\b", re.IGNORECASE)
 _LIKE = re.compile(
-    r"(?:likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig"
+    r"(?:(?:can'?t|cannot|could ?n[o']t) get enough(?: of)?"
+    r"|likes?|loves?|enjoys?|adores?|prefers?|fancy|fancies|appreciates?|loved|enjoyed|liked|dig"
     r"|(?:started|begun|began)\s+(?:to\s+(?:like|love|enjoy)|liking|loving|enjoying))\s+",
     re.IGNORECASE,
 )
@@ -45,11 +46,31 @@ _EAT = re.compile(
     r"(?:eat|eats|drink|drinks|consume|consumes|wear|wears|touch|use)\s+(?!out\b|in\b|at\b|up\b|from\b)", re.IGNORECASE
 )
 _CONSUMED = re.compile(r"(?:eat|eats|drink|drinks|have|has|consume|digest|tolerate|do)\s+", re.IGNORECASE)
+# "Cut out the coupon", "avoid the rush": what has an article is a single thing, and no kind that somebody does without.
 _AVOIDS = re.compile(
-    r"(?:(?:try(?:ing)? to\s+)?avoid(?:s|ing)?|stay(?:s|ing)? (?:away from|off|clear of)"
-    r"|steer(?:s)? clear of|keep(?:s)? away from|abstain(?:s)? from|cut(?:ting)? out|have to avoid"
-    r"|must avoid|need to avoid)\s+(?!the\b)",
+    r"(?:(?:try(?:ing)? to\s+)?avoid(?:s|ing|ed)?|(?:try(?:ing)? to\s+)?(?:stay(?:s|ing|ed)? (?:away from|off|clear of)"
+    r"|steer(?:s|ing|ed)? clear of|(?:keep(?:s|ing)?|kept) away from|abstain(?:s|ing|ed)? from|cut(?:ting)? out"
+    r"|cut(?:ting)? back on|eliminat(?:e[sd]?|ing)|exclud(?:e[sd]?|ing))|have to avoid|must avoid|need to avoid)\s+"
+    r"(?:(?:all|any)\s+(?=[a-z]))?(?!the\b|an?\b|this\b|that\b|eye contact\b|early\b|on\b|of\b|for\b)",
     re.IGNORECASE,
+)
+_FROM_DIET = re.compile(
+    r"(?:cut(?:ting)?|eliminat(?:e[sd]?|ing)|exclud(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|drop(?:s|ped|ping)?|banish(?:ed)?)\s+"
+    r"(?P<v>[a-z][a-z ,&-]{1,40}?)\s+(?:out of|from)\s+(?:my|his|her|their|our)\s+(?:diet|meals|food)\b",
+    re.IGNORECASE,
+)
+# "I eat gluten again", "back on dairy": what was avoided is no more.
+_EATS_AGAIN = re.compile(
+    r"(?:(?:can|could|am able to)\s+(?:now\s+|finally\s+)?(?:eat|drink|have|tolerate|digest)"
+    r"|(?:(?:have\s+)?(?:started|begun|began|gone back to|went back to|resumed)|back to)\s+(?:eating|drinking|having)"
+    r"|eats?|eating|drinks?|drinking)\s+(?P<v>[a-z][a-z ,&-]{1,40}?)(?:\s+(?:once\s+)?again)"
+    r"(?:\s+(?:now|these days|for now))?\s*$"
+    r"|(?:(?:gone back to|went back to|resumed)\s+(?:eating|drinking)|back\s+to\s+(?:eating|drinking))\s+"
+    r"(?P<w>[a-z][a-z ,&-]{1,40}?)(?:\s+now)?\s*$",
+    re.IGNORECASE,
+)
+_AVOIDS_NO_MORE = re.compile(
+    r"(?:stopped|quit|gave up|given up|done)\s+(?=avoiding\b|cutting out\b|staying away\b)", re.IGNORECASE
 )
 _STOPPED = re.compile(
     rf"(?:stopped|quit|quitted|gave\s+up(?:\s+on)?|given\s+up(?:\s+on)?|cut\s+out|swore\s+off"
@@ -139,12 +160,8 @@ def _liking(clause: Clause) -> Iterator[Finding]:
     body = clause.body
     if clause.state == "holds":
         yield from _positive(clause)
-    elif clause.state == "over":
-        if match := _LIKE.match(body.text) or _CONSUMING.match(body.text):
-            yield from each_taste(clause, "likes", body.tail(match.end()), "retract", end=clause.whole.end)
-    elif clause.state == "was":
-        if match := _LIKE.match(body.text) or _ATE.match(body.text):
-            yield from each_taste(clause, "likes", body.tail(match.end()), "past")
+    elif clause.state in {"over", "was"}:
+        yield from _liked(clause, "retract" if clause.state == "over" else "past")
     elif clause.state == "not" and (match := _NOT_LIKE.match(body.text)):
         yield from each_taste(clause, "likes", body.tail(match.end()), "-")
     elif not _FREQUENCY_END.search(body.text):
@@ -153,17 +170,28 @@ def _liking(clause: Clause) -> Iterator[Finding]:
             yield from each_taste(clause, "avoid", body.tail(match.end()), "-", strict=clause.state == "cannot")
 
 
+def _liked(clause: Clause, op: Polarity) -> Iterator[Finding]:
+    """What is over, or was."""
+    body = clause.body
+    end = clause.whole.end if op == "retract" else None
+    if match := _AVOIDS.match(body.text):
+        yield from each_taste(clause, "avoid", body.tail(match.end()), op, end=end)
+    elif match := _LIKE.match(body.text) or (_CONSUMING if op == "retract" else _ATE).match(body.text):
+        yield from each_taste(clause, "likes", body.tail(match.end()), op, end=end)
+
+
 def _positive(clause: Clause) -> Iterator[Finding]:
     body = clause.body
     spoken = clause.whole.text[: body.start - clause.whole.start].lower()
-    if (match := _LIKE.match(body.text)) and not (
+    avoided = list(_avoided(clause))
+    if avoided:
+        yield from avoided
+    elif (match := _LIKE.match(body.text)) and not (
         re.match(r"(?:loved|liked|enjoyed)", match[0], re.IGNORECASE) and not clause.perfect
     ):
         yield from _split_likes(clause, body.tail(match.end()), "+")
     elif (match := _HATE.match(body.text)) and not re.match(r"(?:hated|disliked)", match[0], re.IGNORECASE):
         yield from each_taste(clause, "likes", body.tail(match.end()), "-")
-    elif match := _AVOIDS.match(body.text):
-        yield from each_taste(clause, "avoid", body.tail(match.end()), "-")
     elif _STOP_ONLY.match(body.text) and (match := _STOPPED.match(body.text)):
         yield from each_taste(clause, "likes", body.tail(match.end()), "retract", end=clause.whole.end)
     elif re.search(r"\bonly\s*$", spoken) and (match := re.match(r"(?:eat|drink)s?\s+", body.text, re.IGNORECASE)):
@@ -176,6 +204,20 @@ def _positive(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "tool", part(body, match, "v"), "+")
 
 
+def _avoided(clause: Clause) -> Iterator[Finding]:
+    """What somebody does without, whatever the tense, and what they take again."""
+    body = clause.body
+    if match := _FROM_DIET.match(body.text):
+        yield from each_taste(clause, "avoid", part(body, match, "v"), "-", end=body.start + match.end())
+    elif match := _AVOIDS.match(body.text):
+        yield from each_taste(clause, "avoid", body.tail(match.end()), "-")
+    elif match := _EATS_AGAIN.match(body.text):
+        eaten = part(body, match, "v" if match["v"] else "w")
+        yield from each_taste(clause, "avoid", eaten, "retract", end=clause.whole.end)
+    elif (match := _AVOIDS_NO_MORE.match(body.text)) and (avoids := _AVOIDS.match(body.text, match.end())):
+        yield from each_taste(clause, "avoid", body.tail(avoids.end()), "retract", end=clause.whole.end)
+
+
 _FOND_OPS: dict[str, Polarity] = {"holds": "+", "not": "-", "over": "retract"}
 
 
@@ -184,7 +226,11 @@ def _fondness(clause: Clause) -> Iterator[Finding]:
     body = clause.body
     if op is None:
         return
-    if match := _FOND.match(body.text):
+    if op == "+" and (avoided := list(_avoided(clause))):
+        yield from avoided
+    elif op == "retract" and (match := _AVOIDS.match(body.text)):
+        yield from each_taste(clause, "avoid", body.tail(match.end()), "retract", end=clause.whole.end)
+    elif match := _FOND.match(body.text):
         yield from each_taste(clause, "likes", body.tail(match.end()), op)
     elif op == "+" and (match := _LOVER.match(body.text)) and match["v"].lower().split()[-1] not in _NOT_LOVED:
         yield stated(clause, "likes", part(body, match, "v"), "+")
@@ -244,7 +290,7 @@ def each_taste(
     clause: Clause, key: str, rest: Piece, op: Polarity, *, end: int | None = None, strict: bool = False
 ) -> Iterator[Finding]:
     """One finding per thing that `rest` names."""
-    for thing in values.taste_values(rest):
+    for thing in values.taste_values(rest, choice=key == "likes" and op in {"+", "past"}):
         if key in {"allergy", "avoid"} and (
             len(thing.text.split()) > 4
             or thing.text.lower()

@@ -25,6 +25,14 @@ _DISLIKE = re.compile(
     rf"|忍不了|接受不了|无法忍受|烦(?=[^，]{{2,}})|恨(?!不得)|嫌弃|(?:吃|喝|闻|用|穿|看)不惯"
     rf"|对(?=[^，]{{1,8}}无感))\s*"
 )
+_DEVOTED = re.compile(
+    rf"^{_MUCH}对(?P<v>[^，]{{1,12}}?){_MUCH}(?P<cue>情有独钟|欲罢不能|爱不释手|(?:很|特别|非常)?(?:着迷|痴迷|入迷|上瘾)"
+    rf"|(?P<no>(?:完全|实在|真的|都|就|并)*(?:没(?:有|什么|啥)?(?:什么|啥)?兴趣|不感兴趣|不感冒|无感|提不起兴趣)))(?:了|的)?$"
+)
+_FAN = re.compile(
+    r"^(?:也|一直|其实)*(?P<no>不)?是(?:一?[个名位])?(?P<v>[^，的是]{1,10}?)的?(?:铁杆|忠实|死忠|资深|超级|狂热|骨灰级?|老|头号|铁)?"
+    r"(?:粉丝|拥趸|爱好者|发烧友|球迷|影迷|歌迷|书迷)(?:了|啦)?$"
+)
 _DOUBLE = re.compile(
     r"不是(?:不|讨厌|没有不)|(?:并不|没有|不)(?:讨厌|反感)|没(?:有)?不喜欢|不得不|谈不上|说不上|不至于"
 )
@@ -45,7 +53,7 @@ _GAVE_UP = re.compile(
     r"|碰|玩|喜欢|爱|看|养|打|听|穿|追)(?:吃|喝|看|听|玩)?(?P<v>[\u4e00-\u9fffA-Za-z0-9、和 "
     r"]{1,14}?)(?:很久|好久|好多年|多年)?了|(?:再也不|不再|再不)(?:吃|喝|抽|碰|玩|喜欢|爱|看|打|听"
     r"|追)(?:吃|喝|看|听|玩)?(?P<w>[\u4e00-\u9fffA-Za-z0-9、和 ]{1,12})"
-    r"|(?:把)?戒(?:掉)?(?:了)?(?P<x>[\u4e00-\u9fffA-Za-z]{1,8}?)(?:了)?(?:[一二三四五六七八九十两半\d]+(?:个)?(?:年"
+    r"|把(?P<y>[\u4e00-\u9fffA-Za-z]{1,8}?)(?:都|也|给|全|彻底)*戒(?:掉)?了|戒(?:掉)?(?:了)?(?P<x>[\u4e00-\u9fffA-Za-z]{1,8}?)(?:了)?(?:[一二三四五六七八九十两半\d]+(?:个)?(?:年"
     r"|月|天|周|多年))?(?:了)?)$"
 )
 _TOPIC_GAVE_UP = re.compile(
@@ -63,6 +71,34 @@ _AVOID = re.compile(
     r"|喝)?|滴(?P<drop>酒)不沾|少吃|不敢吃|不敢喝|不可以吃)(?P<v>[\u4e00-\u9fffA-Za-z、和或 "
     r"]{0,14}?)(?:的|的人)?$"
 )
+# What is left out of meals, by kind: given up, it is avoided. Of a habit (烟, 奶茶) only the liking ends.
+_FOODS = (
+    r"(?:(?:精制|添加|白)?糖(?:分)?|甜的|碳水(?:化合物)?|麸质|小麦|麦麸|面食|精米白面|谷物|主食|乳制品|奶制品"
+    r"|牛奶|乳糖|豆制品|油炸(?:食品|的)?|盐|辣(?:的|椒)?|生冷(?:的)?|发物|咖啡因|红肉|肉类?|海鲜|含糖饮料|反式脂肪)"
+)
+_SPAN = r"(?:[一二三四五六七八九十两半几\d]+(?:多)?(?:个)?(?:多)?(?:年|月|天|周|星期|礼拜)(?:多)?)?"
+_LATELY = (
+    r"(?:现在|最近|目前|近期|这(?:段时间|阵子|几个?月)|一直|已经|从去年(?:开始)?|从今年(?:开始)?|都|也|就|早就|终于"
+    r"|正|主动|尽量)*"
+)
+_WITHOUT = re.compile(
+    rf"^{_LATELY}(?:(?:在|正在)(?:戒|断|忌口?|忌食|避开|避免(?:吃|喝|摄入)?|远离|控制不吃)"
+    rf"(?P<v>[\u4e00-\u9fffA-Za-z、和 ]{{1,12}}?)(?:的)?"
+    rf"|(?:避开|远离)(?P<w>{_FOODS}(?:[、和及]{_FOODS})*)(?:了)?"
+    rf"|(?:戒|断)(?:掉)?(?:了)?(?P<x>{_FOODS}(?:[、和及]{_FOODS})*)(?:了)?{_SPAN}(?:了)?"
+    rf"|(?:把|将)(?P<y>{_FOODS}(?:[、和及]{_FOODS})*)(?:都|也|给|全|彻底)*(?:戒|断)(?:掉)?了)$"
+)
+_NO_FOOD = re.compile(
+    r"^(?:他|她|你|它|人|这|那|网|社交|危险|人群|喧嚣|城市|是非|话题|问题|高峰|堵车|阳光|紫外线|骄|躁"
+    r"|冲突|尴尬|误会|争吵|麻烦|风险|浪费|迟到|失误|错误|拥堵|接触|出门)"
+)
+# 又开始吃糖了, 现在能吃辣了: what was avoided is no more.
+_AGAIN = re.compile(
+    r"^(?:现在|最近|终于|已经|从[^，]{1,6}(?:开始|起)|这(?:周|个月))*(?:(?:又|重新)(?:可以|能|开始|敢)*(?:吃|喝|碰)(?:上|起)?(?:回)?"
+    r"|恢复(?:吃|喝)|(?:终于|现在)(?:可以|能)(?:吃|喝)|不(?:再|用)?(?:忌口?|忌食|避开|避免(?:吃|喝)?|戒)(?!不))"
+    r"(?P<v>[\u4e00-\u9fffA-Za-z、和]{1,8}?)(?:的)?了$"
+)
+_NOT_AGAIN = re.compile(r"^(?:多|撑|胖|饱|药|完|错|坏|亏|醉|酒精|吐|早|晚|饭|瓜|席|口|到|不)")
 _FAVOURITE = re.compile(
     r"^(?:我)?(?:的)?(?:最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?:[\u4e00-\u9fff]{1,8})?|爱好"
     r"|兴趣(?:爱好)?|最爱)(?:是|就是|还是|有|：|:|一直是|包括)\s*(?P<v>[^，。]{1,24})$"
@@ -88,7 +124,13 @@ def find(clause: Clause) -> Iterator[Finding]:
         return
     yield from _favourite(clause)
     if clause.subject:
-        yield from list(_dropped(clause)) or list(_avoid(clause)) or list(_taste(clause))
+        yield from (
+            list(_without(clause))
+            or list(_dropped(clause))
+            or list(_avoid(clause))
+            or list(_devoted(clause))
+            or list(_taste(clause))
+        )
 
 
 def _favourite(clause: Clause) -> Iterator[Finding]:
@@ -99,20 +141,35 @@ def _favourite(clause: Clause) -> Iterator[Finding]:
         yield stated(clause, "likes", part(clause.whole, match, "v"), "+", end=clause.whole.end, subject=USER)
 
 
+def _without(clause: Clause) -> Iterator[Finding]:
+    """What somebody does without, and what they take again."""
+    body = clause.body
+    if match := _WITHOUT.match(body.text):
+        value = part(body, match, next(name for name in ("v", "w", "x", "y") if match[name]))
+        if not _NO_FOOD.match(value.text):
+            yield from each_thing(clause, "avoid", value, "-", end=body.start + match.end())
+    elif (match := _AGAIN.match(body.text)) and not _NOT_AGAIN.match(match["v"]):
+        yield from each_thing(clause, "avoid", part(body, match, "v"), "retract", end=clause.whole.end)
+
+
 def _dropped(clause: Clause) -> Iterator[Finding]:
     body = clause.body
     match = _GAVE_UP.match(body.text)
     if match and not re.search(
         r"不(?:吃|喝|玩|看|用|打)(?:饭|下|得|完|起|到|出|懂|上|惯|动|习惯|电话|扰|一下)|忍不住", body.text
     ):
-        name = next(group for group in ("v", "w", "x") if match[group])
+        name = next(group for group in ("v", "w", "x", "y") if match[group])
         yield from each_thing(clause, "likes", part(body, match, name), "retract", end=clause.whole.end)
     elif (
         (match := _TOPIC_GAVE_UP.match(clause.whole.text))
         and clause.subject == USER
         and not re.match(r"(?:现在|已经|最近|我|早就|从此|后来|他|她|你|以后|真的|实在|都|也|再也)", match["v"])
     ):
-        yield from each_thing(clause, "likes", part(clause.whole, match, "v"), "retract", end=clause.whole.end)
+        eaten = part(clause.whole, match, "v")
+        # 糖我戒了 says what is left out of meals; 奶茶我戒了 that a liking is over.
+        left_out = re.fullmatch(_FOODS, eaten.text) and "戒" in match[0]
+        key, op = ("avoid", "-") if left_out else ("likes", "retract")
+        yield from each_thing(clause, key, eaten, op, end=clause.whole.end)
     elif match := _ONLY.match(body.text):
         yield from each_thing(clause, "likes", part(body, match, "v"), "+")
 
@@ -126,6 +183,14 @@ def _avoid(clause: Clause) -> Iterator[Finding]:
         r"(?:饭|下|得|完|起|到|出|动|早饭|早餐|晚饭|午饭|药|亏|苦|东西|太|这|那|完|饱|惯|任何东西|外卖$)", value.text
     ):
         yield from each_thing(clause, "avoid", value, "-", end=clause.body.start + match.end())
+
+
+def _devoted(clause: Clause) -> Iterator[Finding]:
+    """对爵士乐情有独钟, 对足球没兴趣, 是皇马的忠实球迷."""
+    match = _DEVOTED.match(clause.body.text) or _FAN.match(clause.body.text)
+    if match and not PAST.match(clause.body.text):
+        op: Polarity = "-" if match["no"] else "+"
+        yield from each_thing(clause, "likes", part(clause.body, match, "v"), op, end=clause.whole.end)
 
 
 def _taste(clause: Clause) -> Iterator[Finding]:
@@ -171,7 +236,7 @@ def _relative(rest: str) -> bool:
 
 def each_thing(clause: Clause, key: str, rest: Piece, op: Polarity, *, end: int | None = None) -> Iterator[Finding]:
     """One finding per thing that `rest` names."""
-    for thing in values.things(rest):
+    for thing in values.things(rest, choice=key == "likes" and op in {"+", "past"}):
         if len(thing.text) == 1 and thing.text not in "茶酒辣糖猫狗鱼肉葱姜蒜盐烟醋面虾蟹奶蛋米甜咸酸花书":
             continue
         yield stated(clause, key, thing, op, end=end)

@@ -35,6 +35,7 @@ _JOINED = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+|but\s+)?(?:also\s+)?|\s+(?:and|or|plus|&|nor)\s+(?:also\s+)?", re.IGNORECASE)
+_OR = re.compile(r"[\s,]or\s", re.IGNORECASE)
 _NO_TASTE = re.compile(
     r"^(?:it|that|this|these|those|them|him|her|you|your|his|their|our|its|how|what|when|where|why"
     r"|who|if|whether|being|having|getting|hearing|seeing|doing|waiting|knowing|thinking|saying"
@@ -106,13 +107,19 @@ _NOT_EMPLOYERS = words(
 )
 
 
-def taste_values(text: Piece) -> Iterator[Piece]:
-    """The things of a liking, one by one; nothing at all when the first of them is not a thing."""
+def taste_values(text: Piece, *, choice: bool = False) -> Iterator[Piece]:
+    """The things of a liking, one by one; nothing at all when the first of them is not a thing.
+
+    `choice`: what is joined by "or" is weighed, not listed, and stays one thing as it was said.
+    """
     region = until(_TASTE_END, text)
     if _CLAUSAL.match(text.text[len(region.text) :]) and region.text:
         return
     parts = [_trim_lead(part) for part in _whole_phrases(list(split_list(region)), region)]
-    if parts and is_taste(parts[0].text):
+    if choice and len(parts) > 1 and _OR.search(region.text) and all(is_taste(part.text) for part in parts):
+        first, last = parts[0].start - region.start, parts[-1].end - region.start
+        yield Piece(region.text[first:last], parts[0].start)
+    elif parts and is_taste(parts[0].text):
         yield from (part for part in parts if is_taste(part.text))
 
 
@@ -301,6 +308,7 @@ _NAME_STOP = re.compile(
 def person(text: Piece, *, sure: bool) -> Piece | None:
     """A name at the start of `text`. `sure`: the words before leave no doubt, so any name counts, in any case."""
     text = _after(text, r"(?:called\s+|actually\s+|just\s+|still\s+|\"|')")
+    text = _after(text, r"(?:dr|mr|mrs|ms|miss|prof|professor|sir|dame|rev)\.?\s+")
     match = _NAME.match(text.text)
     if match:
         first = match[0].split()[0].lower()

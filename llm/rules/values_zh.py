@@ -70,7 +70,7 @@ _SOUNDS = (
     "阿埃艾安昂奥巴拜鲍贝比彼宾波伯博勃布策茨达戴丹但德邓迪蒂丁顿敦多俄恩尔法凡菲费芬弗佛盖冈戈格根瓜圭哈赫亨惠霍基吉加"
     "贾杰津卡凯坎柯科克肯库昆拉莱兰劳勒雷黎里利列烈隆卢鲁伦罗洛吕玛马麦曼芒梅蒙米密摩莫墨默姆穆拿那纳娜奈内尼涅纽努诺"
     "欧帕潘庞佩彭皮珀普齐奇恰乔钦琼丘撒萨塞赛桑瑟森沙莎舍圣施士史舒斯苏索塔泰坦汤唐陶特滕廷突图托瓦威韦维温翁沃乌希锡"
-    "谢辛休雅亚耶伊依尤约泽扎詹佐莉丽琳妮娅"
+    "谢辛休雅亚耶伊依尤约泽扎詹佐莉丽琳妮娅古买热孜江提帕措卓格吉其仁次央措旦罕"
 )
 _BY_SOUND = re.compile(f"[{_SOUNDS}]{{2,6}}")
 _NO_SOUND = re.compile(r"^[那内]|^.[里内]$")
@@ -104,7 +104,7 @@ def _is_name(name: str, *, sure: bool) -> bool:
     if _NOT_NAME.search(name) and not (sure and _NICK.fullmatch(name) and not re.search(r"[不没了的是在]", name)):
         return False
     if _BY_SOUND.fullmatch(name) and not _NO_SOUND.search(name) and name not in PLACE_SET:
-        return sure or name[-1] in "莉娜丽莎琳妮娅雅亚玛"
+        return sure or name[-1] in "莉娜丽莎琳妮娅雅亚玛" or (len(name) > 2 and name[-1] in "江提孜帕措吉仁央罕特尔姆")
     if any(name.startswith(surname) for surname in COMPOUND_SURNAMES) and len(name) in {3, 4}:
         return True
     if sure and _NICK.fullmatch(name):
@@ -225,12 +225,18 @@ def occupation(text: Piece, *, strict: bool = True) -> Piece | None:
     return Piece(value, text.start) if ends or not strict else None
 
 
-def things(text: Piece, *, most: int = 10) -> Iterator[Piece]:
-    """The things of a liking, one by one, 吃 and 喝 left out; nothing when the first is not a thing."""
+def things(text: Piece, *, most: int = 10, choice: bool = False) -> Iterator[Piece]:
+    """The things of a liking, one by one, 吃 and 喝 left out; nothing when the first is not a thing.
+
+    `choice`: what is joined by 或 is weighed, not listed, and stays one thing as it was said.
+    """
     stop = _THING_STOP.search(text.text)
     region = Piece(text.text[: stop.start()] if stop else text.text, text.start).stripped()
     parts = [_bare_thing(part) for part in split_list(region)]
-    if parts and is_thing(parts[0].text, most=most):
+    if choice and len(parts) > 1 and "或" in region.text and all(is_thing(part.text, most=most) for part in parts):
+        first, last = parts[0].start - region.start, parts[-1].end - region.start
+        yield Piece(region.text[first:last], parts[0].start)
+    elif parts and is_thing(parts[0].text, most=most):
         yield from (part for part in parts if is_thing(part.text, most=most))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from llm.rules import values_en as values
 from llm.rules.clauses_en import Clause
@@ -53,6 +54,10 @@ _BECAME = re.compile(
     r"(?:became|become|got\s+promoted\s+to|promoted\s+to|trained\s+as|qualified\s+as|retrained\s+as)\s+", re.IGNORECASE
 )
 _WITH = re.compile(r"(?:(?:working|employed)\s+)?(?:at|for|with|by)\s+", re.IGNORECASE)
+# "I'm with Aldi now" tells of an employer only beside the one that was left.
+_NOW_WITH = re.compile(
+    r"(?:now\s+)?(?:working\s+)?(?:with|at|for)\s+(?=[A-Z0-9])(?!.*\b(?:team|friend|family|hotel|airport)\b)", 0
+)
 _KINDS = frozenset({"student", "model", "guard", "officer"})
 
 
@@ -63,6 +68,18 @@ def find(clause: Clause) -> Iterator[Finding]:
     if clause.copula:
         yield from _titles(clause)
     yield from _leaving(clause) or _working(clause) or _starting(clause)
+
+
+def find_next(clauses: Sequence[Clause], known: Sequence[Finding]) -> Iterator[Finding]:
+    """Where someone works now, told right after the employer that they left: `I'm with Aldi now`."""
+    for left, clause in pairwise(clauses):
+        over = [one for one in known if (one.key, one.op) in {("company", "retract"), ("company", "past")}]
+        if not any(left.start <= one.start < left.whole.end and one.subject == clause.subject for one in over):
+            continue
+        match = _NOW_WITH.match(clause.body.text) if clause.copula and clause.state == "holds" else None
+        company = values.employer(clause.body.tail(match.end())) if match else None
+        if company and not clause.hedged and company.text.split()[0].lower() not in values.NAMES:
+            yield stated(clause, "company", company, "+", end=clause.whole.end)
 
 
 def _leaving(clause: Clause) -> list[Finding]:

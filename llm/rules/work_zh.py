@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from llm.rules import values_zh as values
 from llm.rules.clauses_zh import PAST, Clause
@@ -13,12 +14,13 @@ from schemas.drafts import Polarity
 
 _IS_ONE = re.compile(r"(?:公司|集团|银行|医院|大学|研究院|研究所|航空)$")
 
+_NOW_AT = re.compile(r"^(?:我)?(?:现在|目前|如今|转头)*(?:在|去了|到了|进了|换到了?)\s*(?P<v>[^，]{2,12}?)(?:了)?$")
 _OF = re.compile(r"^是\s*(?P<v>[^，的]{2,12})的(?:一?[名个位])?(?P<job>[^，的]{2,12})$")
 _NOT_LISTED = re.compile(r"客服|前台|测试|产品|老板|经理$")
 _NOT_DOING = re.compile(r"(?:做|干|当)(?:了|完|好|过|不|得|饭|菜|事|题|梦|客|心|真|然|时|天|面|个)")
 _WORK = re.compile(
     r"^(?:(?:现在|目前|一直|还|也|都|刚|正|已经|主要|一直都|毕业后就?|\d+年|就|平时|这几年)*)(?:在"
-    r"|于)\s*(?P<v>[^，]{1,20}?)(?P<verb>上过班|工作过|干过|待过|实习过|工作|上班|任职|就职|供职"
+    r"|于)\s*(?P<v>[^，]{1,20}?)(?:找到了?(?:一?份)?新?|找了(?:一?份)?新?|谋了一?份)?(?P<verb>上过班|工作过|干过|待过|实习过|工作|上班|任职|就职|供职"
     r"|干活|搬砖|打工|实习|(?:做|当|担任|任职|任|干|从事|负责)(?P<job>[^，]{2,16}))(?P<rest>的"
     r"|了[^，]*|过[^，]*|[^，]{0,6})?$"
 )
@@ -65,6 +67,18 @@ def find(clause: Clause) -> Iterator[Finding]:
     """Employer and occupation of one clause."""
     if clause.subject and not clause.hedged:
         yield from _employed(clause) or _of_company(clause) or list(_job(clause))
+
+
+def find_next(clauses: Sequence[Clause], known: Sequence[Finding]) -> Iterator[Finding]:
+    """Where someone works now, told right after the employer that they left: 现在在盒马."""
+    for left, clause in pairwise(clauses):
+        over = [one for one in known if one.key == "company" and one.op in {"retract", "past"}]
+        if not any(left.start <= one.start < left.whole.end and one.subject == clause.subject for one in over):
+            continue
+        match = None if clause.hedged else _NOW_AT.match(clause.whole.text)
+        found = values.employer(part(clause.whole, match, "v")) if match else None
+        if found and (found.text in COMPANIES_ZH or _IS_ONE.search(found.text) or found.text.isascii()):
+            yield stated(clause, "company", found, "+", end=clause.whole.end)
 
 
 def _employed(clause: Clause) -> list[Finding]:

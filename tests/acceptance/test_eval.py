@@ -77,13 +77,20 @@ def test_cases_are_judged_on_a_whole_instance(tmp_path: Path) -> None:
     wrong = dialogue(
         said("I live in Jena."), expect={"current": ["Weimar"], "nowhere": ["Jena"], "current_max": 0}, id="wrong"
     )
+    reviewed = dialogue(
+        said("I have diabetes. I'm an administrator of this workspace."),
+        {"do": "approve", "text": "diabetes"},
+        {"do": "reject", "text": "administrator"},
+        expect={"current": ["diabetes"], "not_current": ["administrator"], "pending": []},
+        id="reviewed",
+    )
     erased = dialogue(said("Hi."), {"do": "forget", "user": "u1"}, expect={"current_count": 0}, id="erased")
 
-    done = _run(written(tmp_path, moved, scripted, wrong, erased), "--json", "--repeat", "2")
+    done = _run(written(tmp_path, moved, scripted, reviewed, wrong, erased), "--json", "--repeat", "2")
 
     assert done.returncode == 1, done.stderr
     result = json.loads(done.stdout)
-    assert [(one["passed"], one["failed"], one["not_possible"]) for one in result["files"]] == [(2, 1, 1)]
+    assert [(one["passed"], one["failed"], one["not_possible"]) for one in result["files"]] == [(3, 1, 1)]
     assert {(one["id"], one["round"]) for one in result["failures"]} == {("wrong", 1), ("wrong", 2)}
     messages = "\n".join(result["failures"][0]["wrong"])
     assert "current 'Weimar': no such fact; current facts: city: Jena" in messages

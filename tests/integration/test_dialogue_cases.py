@@ -17,10 +17,12 @@ from schemas.envelopes import disclose
 from schemas.tables import Draft, Evidence, Fact
 from scripted_model import ScriptedModel
 from stores import requests
+from workers.eval.cases import Action
+from workers.eval.verdicts import judge
 
 __all__ = ["server"]
 
-_NEEDS_MORE = ("forget", "approve", "reject")
+_NEEDS_MORE = ("forget",)
 
 
 def _playable(case: dict[str, Any]) -> bool:
@@ -84,6 +86,10 @@ def _play(shop: Shop, case: dict[str, Any]) -> None:
                     for receipt in shop.say(event, key=shop.staff if event.get("role") == "staff" else shop.key)
                 ]
                 assert {receipt.state for receipt in receipts} == {"duplicate"}
+            case "approve" | "reject":
+                shop.settle()
+                action = Action(do=step["do"], text=step["text"])
+                assert judge(shop.kit, shop.key.tenant_id, action) is None
             case "advance":
                 shop.advance(step["days"])
             case "stop":

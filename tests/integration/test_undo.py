@@ -10,10 +10,9 @@ from sqlmodel import col
 
 from afterturn.ids import uuid7
 from delivery_fixtures import event, turn
-from digest_fixtures import Shop, model_shop, server, shop
+from digest_fixtures import Shop, model_shop, server, shop, told
 from schemas.errors import BadInput, Conflict, NotFound
-from schemas.tables import Episode, Evidence, Fact, FactDecision, Moment, ProcedureVersion, Review, Span, Undo
-from stores.projection import project
+from schemas.tables import Evidence, FactDecision, ProcedureVersion, Review, Span, Undo
 from tasks import undo
 from tasks.explain import Reader, explain
 from tasks.review import Who
@@ -38,14 +37,6 @@ def give_back(shop: Shop, done: Undone) -> Undone:
     back = undo.withdraw(shop.kit, shop.key.tenant_id, done.undo_id, ME)
     shop.settle()
     return back
-
-
-def told(shop: Shop) -> str:
-    """Every word that the index is given."""
-    kinds = (("episode", Episode), ("moment", Moment), ("fact", Fact))
-    with shop.kit.db.read() as session:
-        found = [project(session, kind, row.id) for kind, table in kinds for row in shop.rows(table)]
-    return " ".join(" ".join((one.embed, one.row.own_terms)) for one in found if one is not None).casefold()
 
 
 def test_a_session_is_taken_back_and_given_back(shop: Shop) -> None:

@@ -53,6 +53,17 @@ def test_days_that_pass_digest_first_and_move_the_clock(tmp_path: Path) -> None:
     assert clock_after(plan[1], first) == datetime(2026, 1, 3, 9, tzinfo=UTC)
 
 
+def test_a_verdict_waits_until_what_was_said_is_digested(tmp_path: Path) -> None:
+    plan = steps(_case(tmp_path, said("a"), {"do": "approve", "text": "a"}, {"do": "reject", "text": "b"}))
+
+    assert [(_texts(step.turns), step.action.do) for step in plan] == [
+        (["a"], "digest"),
+        ([], "approve"),
+        ([], "reject"),
+        ([], "digest"),
+    ]
+
+
 def test_a_late_turn_does_not_turn_the_clock_back(tmp_path: Path) -> None:
     plan = steps(_case(tmp_path, said("a"), {"do": "digest"}, said("b", at="2025-06-01T00:00:00Z")))
 

@@ -20,6 +20,8 @@ FILES = (
     "offline_last.jsonl",
     "offline_relations.jsonl",
     "offline_newest.jsonl",
+    "offline_paired.jsonl",
+    "offline_blind.jsonl",
 )
 
 

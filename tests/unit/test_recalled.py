@@ -6,7 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from afterturn.wire import EvidenceRef
 from memory.edges import fact_edges
+from memory.labels import title
 from memory.recalled import confirm_question, fact_item, fact_text, state_items
 from memory.records import FactRecord, MomentRecord, PendingRecord
 from memory.selection import TAIL_CHARS, guarded
@@ -150,3 +152,21 @@ def test_an_edge_to_what_is_avoided_is_no_negation() -> None:
     edges, _ = fact_edges([avoided, borne], {})
 
     assert {edge.predicate: edge.is_negative for edge in edges} == {"avoid": False, "allergy": True}
+
+
+@pytest.mark.parametrize(
+    ("quote", "english", "chinese"),
+    [
+        ("I'm lactose intolerant", "intolerance", "不耐受"),
+        ("我乳糖不耐受", "intolerance", "不耐受"),
+        ("I'm allergic to lactose", "allergy", "过敏"),
+        ("", "allergy", "过敏"),
+    ],
+)
+def test_an_intolerance_is_called_one(quote: str, english: str, chinese: str) -> None:
+    words = (EvidenceRef(event_id=str(uuid4()), quote=quote),) if quote else ()
+    record = a_fact("allergy", "lactose", evidence=words)
+
+    assert fact_text(record, language="en").startswith(f"{english}: lactose")
+    assert fact_text(record, language="zh").startswith(f"{chinese}：lactose")
+    assert title("city", "zh", (quote,)) == "城市"

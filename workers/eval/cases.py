@@ -10,7 +10,8 @@ from typing import Any
 Json = dict[str, Any]
 
 ACTIONS = ("digest", "stop", "end", "redeliver", "advance", "forget", "approve", "reject")
-NOT_YET = frozenset({"forget", "approve", "reject"})
+VERDICTS = frozenset({"approve", "reject"})
+NOT_YET = frozenset({"forget"})
 """Actions that the product cannot do yet: their cases are counted apart, neither right nor wrong."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from workers.eval.cases import Action, Dialogue, Said
+from workers.eval.cases import VERDICTS, Action, Dialogue, Said
 from workers.eval.model import as_sent
 
 DIGEST = Action(do="digest")
@@ -28,8 +28,8 @@ class Step:
 def steps(case: Dialogue, shuffle: random.Random | None = None) -> list[Step]:
     """The case cut at its actions; a `digest` is added to one that ends without `digest` or `stop`.
 
-    `shuffle` mixes the arrival of the turns between two actions. What was said before the clock moves on is digested
-    first, as days that pass would do; what follows a `stop` is not played.
+    `shuffle` mixes the arrival of the turns between two actions. What was said before the clock moves on, or before a
+    verdict, is digested first, as the time until then would do; what follows a `stop` is not played.
     """
     found: list[Step] = []
     waiting: list[Said] = []
@@ -37,7 +37,7 @@ def steps(case: Dialogue, shuffle: random.Random | None = None) -> list[Step]:
         if isinstance(one, Said):
             waiting.append(one)
             continue
-        if one.do == "advance":
+        if one.do == "advance" or (one.do in VERDICTS and waiting):
             found.append(Step(_mixed(waiting, shuffle), DIGEST))
             waiting = []
         found.append(Step(_mixed(waiting, shuffle), one))

@@ -21,8 +21,8 @@ from schemas.tables import Session as SessionRow
 from stores import clock, sessions
 from stores.sql import database_now
 from tasks.app import CONSOLIDATE, DECAY, EXPIRE, SWEEP
-from workers.eval import waiting
-from workers.eval.cases import Action, Dialogue, Said
+from workers.eval import verdicts, waiting
+from workers.eval.cases import VERDICTS, Action, Dialogue, Said
 from workers.eval.instance import Instance, Place
 from workers.eval.plan import Step, clock_after, steps
 
@@ -122,6 +122,7 @@ class _Day:
         self._publish(self.plays, lambda one, publisher: _say_all(one, publisher, one.step.turns))
         after = [one for one in self.plays if one.step.action.do in ("redeliver", "end")]
         self._publish(after, _act)
+        self._judge([one for one in self.plays if one.step.action.do in VERDICTS and not one.faults])
         self._digest([one for one in self.plays if one.step.action.do == "digest"])
         self._settle([one for one in self.plays if one.step.action.do == "end"])
         self._advance([one for one in self.plays if one.step.action.do == "advance"])
@@ -164,6 +165,16 @@ class _Day:
         self.instance.db.write(make_due)
         self.instance.hint(SWEEP)
         self._note_late(self._until(plays, lambda _, now: now.is_quiet, self.quiet_seconds))
+
+    def _judge(self, plays: Sequence[Play]) -> None:
+        """What a reviewer says of what waits."""
+        if not plays:
+            return
+        with verdicts.desk(self.instance.settings) as kit:
+            for one in plays:
+                fault = verdicts.judge(kit, one.place.tenant_id, one.step.action)
+                one.faults += [] if fault is None else [fault]
+        self._note_late(self._until(plays, lambda _, now: not now.owed, self.quiet_seconds))
 
     def _settle(self, plays: Sequence[Play]) -> None:
         """Waits for what an ended session made due."""
