@@ -89,7 +89,7 @@ def _observe_work(session: Session, now: datetime) -> None:
     metrics.MODEL_OPEN.set(0 if circuit.look(session).is_closed else 1)
     for kind, count in index_states.drift(session).items():
         metrics.INDEX_DRIFT.set(count, kind)
-    owed = outbox.counts(session)
+    owed = outbox.counts(session, limit=waits.MOST_COUNTED)
     for state, count in (("owed", owed.owed), ("leased", owed.leased), ("failed", owed.failed)):
         metrics.INDEX_OWED.set(count, state)
 

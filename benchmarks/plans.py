@@ -147,7 +147,8 @@ def _consolidate(session: Session) -> object:
     _, first = _some(upkeep.next_user_with_episodes(session, ""))
     tenant_id, user_ref = _some(upkeep.next_user_with_episodes(session, str(first)))
     return [
-        *(upkeep.owed_episode_ids(session, user_ref), tenancy.lock_users(session, tenant_id, [user_ref])),
+        *(upkeep.owed_episode_ids(session, user_ref), upkeep.compared(session, tenant_id, user_ref)),
+        tenancy.lock_users(session, tenant_id, [user_ref]),
         *(episodes.live(session, tenant_id, user_ref), episodes.merged_ids(session, user_ref)),
     ]
 
@@ -201,6 +202,7 @@ QUESTIONS: dict[str, Question] = {
     "metrics: oldest": waits.oldest,
     "metrics: due": waits.due,
     "metrics: over budget": waits.over_budget,
+    "metrics: owed to the index": lambda session: outbox.counts(session, limit=waits.MOST_COUNTED),
     "metrics: suspects": suspects.waiting,
 }
 

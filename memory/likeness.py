@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _DIGITS = re.compile(r"\d+")
@@ -27,8 +28,13 @@ def shape(text: str) -> Shape:
     start = text[:_MAX_CHARS]
     folded = start.lower() if start.isascii() else unicodedata.normalize("NFKC", start).casefold()
     letters = _NO_LETTERS.sub("", folded)
-    grams = {letters[i : i + 3] for i in range(max(1, len(letters) - 2))} if letters else set[str]()
-    return Shape(frozenset(grams), tuple(_DIGITS.findall(folded)))
+    return Shape(frozenset(_grams(letters)), tuple(_DIGITS.findall(folded)))
+
+
+def _grams(letters: str) -> Iterable[str]:
+    if len(letters) < 3:
+        return [letters] if letters else []
+    return map("".join, zip(letters, letters[1:], letters[2:], strict=False))
 
 
 def likeness(one: Shape, other: Shape) -> float:

@@ -67,19 +67,21 @@ def pack(
     chosen = _chosen(unique, language, budget_tokens, count, policy)
     questions = list(to_confirm)
     prompt = render(_in_order(unique, chosen), language=language, to_confirm=questions)
-    while prompt and count(prompt) > budget_tokens:
+    tokens = count(prompt) if prompt else 0
+    while tokens > budget_tokens:
         # Lines were priced one by one; a vocabulary may price the whole a little higher.
         if questions:
             questions.pop()
         elif chosen:
             chosen.pop()
         prompt = render(_in_order(unique, chosen), language=language, to_confirm=questions)
+        tokens = count(prompt) if prompt else 0
     kept = _in_order(unique, chosen)
     return Packed(
         prompt=prompt,
         items=tuple(kept),
         to_confirm=tuple(questions),
-        tokens=count(prompt) if prompt else 0,
+        tokens=tokens,
         left_out=len(items) - len(kept),
     )
 

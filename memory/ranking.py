@@ -9,9 +9,10 @@ Chinese, where a word is several terms, it calls every question answered.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Self
 from uuid import UUID
 
@@ -200,12 +201,16 @@ def diversify(
 
     Repeat: diversifying a diversified list changes nothing.
     """
-    kept: list[Ranked] = []
+    return list(islice(diverse(ranked, one_version=one_version, policy=policy), limit))
+
+
+def diverse(
+    ranked: Iterable[Ranked], *, one_version: bool = True, policy: RankPolicy = RankPolicy()
+) -> Iterator[Ranked]:
+    """`diversify` one by one: what nobody takes is not compared, which is most of what ranking costs."""
     heard: dict[str, Heard] = {}
     slots: set[str] = set()
     for one in ranked:
-        if len(kept) >= limit:
-            break
         slot = one.candidate.slot
         if one_version and slot is not None and slot in slots:
             continue
@@ -213,11 +218,10 @@ def diversify(
         own, said = shape(one.candidate.text), heard.setdefault(one.candidate.kind, Heard(policy.like))
         if said.has_like(own, but=slot):
             continue
-        kept.append(one)
+        yield one
         said.take(own, name=slot)
         if slot is not None:
             slots.add(slot)
-    return kept
 
 
 def shortlist(hits: Sequence[Hit], limits: Mapping[str, int], policy: RankPolicy = RankPolicy()) -> list[Hit]:

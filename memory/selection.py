@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from uuid import UUID
 
 from afterturn.wire import PackItem, ToConfirm
@@ -12,7 +13,7 @@ from memory import recalled
 from memory.guard import flags
 from memory.moments import Part, cut_text
 from memory.question import excerpt, weight
-from memory.ranking import Candidate, Interval, Ranked, RankPolicy, diversify, rank
+from memory.ranking import Candidate, Interval, Ranked, RankPolicy, diverse, diversify, rank
 from memory.records import EpisodeRecord, FactRecord, Live, MomentRecord, ProcedureRecord
 from memory.spans import Interval as Bounds
 from memory.spans import cut, echoes, held_values
@@ -143,7 +144,7 @@ def _searched(found: Found, question: Question) -> list[PackItem]:
     pool += [one for record in moments.values() if (one := recalled.moment_candidate(record, terms)) is not None]
     policy = question.policy.asked(weight(terms))
     ranked = rank([_with_hit(one, found) for one in pool], now=question.now, prefer=question.prefer, policy=policy)
-    kept = diversify(ranked, limit=MAX_SEARCHED, policy=question.policy)
+    kept = islice(diverse(ranked, policy=question.policy), MAX_SEARCHED)
     items: list[PackItem] = []
     for one in _capped(kept, episodes, question):
         one_id = one.candidate.id
@@ -157,7 +158,7 @@ def _searched(found: Found, question: Question) -> list[PackItem]:
     return items
 
 
-def _capped(ranked: Sequence[Ranked], episodes: Mapping[UUID, EpisodeRecord], question: Question) -> list[Ranked]:
+def _capped(ranked: Iterable[Ranked], episodes: Mapping[UUID, EpisodeRecord], question: Question) -> list[Ranked]:
     """As many of each section, and of all, as a pack may show, before any of them is put into words."""
     left = {
         "episodes": question.episodes,

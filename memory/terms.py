@@ -86,7 +86,7 @@ def held_terms(text: str, wanted: Iterable[str]) -> set[str]:
     held = {pair for pair in pairs if pair in folded}
     if not words:
         return held
-    for word in set(_WORD.findall(_CJK_RUN.sub(" ", folded))):
+    for word in set(_WORD.findall(folded if folded.isascii() else _CJK_RUN.sub(" ", folded))):
         plain = _plain(word)
         if plain is None:
             held |= words.intersection(_terms(word))

@@ -19,13 +19,10 @@ def estimate_tokens(text: str) -> int:
     Units: English about 4 letters a token with a word's first token at 7, digits 3, a Chinese character 1, a mark or a
     line break 1, any other character 1.
     """
-    words, numbers = _WORDS.findall(text), _NUMBERS.findall(text)
-    spaces, breaks = _SPACES.findall(text), _BREAKS.findall(text)
-    others = len(text) - sum(map(len, words)) - sum(map(len, numbers)) - sum(map(len, spaces)) - sum(map(len, breaks))
-    return (
-        sum(1 if len(word) <= 7 else -(-len(word) // 4) for word in words)
-        + sum(-(-len(number) // 3) for number in numbers)
-        + sum(len(space) > 1 for space in spaces)
-        + len(breaks)
-        + others
-    )
+    words, spaces = _WORDS.findall(text), _SPACES.findall(text)
+    numbers = _NUMBERS.findall(text)
+    breaks = _BREAKS.findall(text) if "\n" in text else []
+    others = len(text) - sum(len("".join(found)) for found in (words, spaces, numbers, breaks))
+    long_words = sum(-(-len(word) // 4) - 1 for word in words if len(word) > 7)
+    long_numbers = sum(-(-len(number) // 3) for number in numbers)
+    return len(words) + long_words + long_numbers + sum(len(space) > 1 for space in spaces) + len(breaks) + others

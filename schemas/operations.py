@@ -12,6 +12,7 @@ from sqlmodel import Field, SQLModel
 from schemas.columns import Json, UtcTime, Wide
 
 _LEASED = "lease_until IS NOT NULL"
+_FRESH, _FAILED = "error_code IS NULL", "error_code IS NOT NULL"
 
 
 class OutboxRow(SQLModel, table=True):
@@ -22,6 +23,9 @@ class OutboxRow(SQLModel, table=True):
         UniqueConstraint("kind", "record_id"),
         Index("ix_outbox_due", "next_try_at", "id"),
         Index("ix_outbox_leased", "lease_until", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
+        # A row is in one of these.
+        Index("ix_outbox_fresh", "tenant_id", "created_at", postgresql_where=text(_FRESH), sqlite_where=text(_FRESH)),
+        Index("ix_outbox_failed", "created_at", postgresql_where=text(_FAILED), sqlite_where=text(_FAILED)),
     )
 
     id: UUID = Field(primary_key=True)

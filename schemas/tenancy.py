@@ -56,6 +56,7 @@ class User(SQLModel, table=True):
     """A user as agents name one. The generation moves at erasure and stops what is in flight.
 
     `root_id` is the id of the alias set's root (its own id for a set of one): where the links of `joined_to` end.
+    `compared_hash` tells which episodes were last compared with each other and no two of them found to say the same.
     """
 
     __tablename__ = "users"  # pyright: ignore[reportAssignmentType]
@@ -71,3 +72,4 @@ class User(SQLModel, table=True):
     joined_to: UUID | None = None
     joined_at: datetime | None = Field(default=None, sa_type=UtcTime)
     created_at: datetime = Field(sa_type=UtcTime)
+    compared_hash: str | None = None

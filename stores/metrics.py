@@ -71,7 +71,9 @@ DEAD_LETTERS = Reading("afterturn_dead_letters", "Dead letters that nobody resol
 PENDING_REVIEWS = Reading("afterturn_pending_reviews", "Memories that wait for a reviewer.")
 OLDEST_REVIEW_AGE = Reading("afterturn_pending_review_oldest_age_seconds", "Age of the oldest waiting review.")
 INDEX_DRIFT = Reading("afterturn_index_drift", "Records that differed from SQL at the last look.", ["kind"])
-INDEX_OWED = Reading("afterturn_index_owed", "Index writes that are owed, those that failed among them.", ["state"])
+INDEX_OWED = Reading(
+    "afterturn_index_owed", "Index writes that are owed, failed ones among them; up to 10,000.", ["state"]
+)
 BEAT_SUCCESS = Reading("afterturn_beat_last_success_timestamp_seconds", "When the job last succeeded.", ["task"])
 BEAT_INTERVAL = Reading("afterturn_beat_interval_seconds", "How often the job is due.", ["task"])
 SUSPECTS = Reading("afterturn_suspect_windows", "Windows that wait to run alone, because a worker was lost over them.")

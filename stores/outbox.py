@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import CursorResult, and_, bindparam, delete, exists, func, or_, select, text, update
+from sqlalchemy import CursorResult, Select, and_, bindparam, delete, exists, func, or_, select, text, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from afterturn.ids import uuid7
-from schemas.tables import OutboxRow
+from schemas.tables import OutboxRow, Tenant
 from stores import tracing
 from stores.sql import database_now, upsert
 
@@ -26,15 +26,17 @@ _LATER = (
     update(OutboxRow).where(_MINE).values(lease_until=None, next_try_at=bindparam("at"), error_code=bindparam("code"))
 )
 
+# As the indexes have it.
+_IS_FRESH = col(OutboxRow.error_code).is_(None)
+
 
 @dataclass(frozen=True, slots=True)
 class OutboxCounts:
-    """How far the index is behind. `oldest_seconds` is the age of the oldest row, 0.0 when nothing is owed."""
+    """How far the index is behind."""
 
     owed: int
     leased: int
     failed: int
-    oldest_seconds: float
 
 
 def owe(
@@ -145,31 +147,42 @@ def due(session: Session, *, limit: int) -> int:
     is_free = or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now)
     # The order is there for the planner: without it a table of which nothing is due is read to its end.
     some = select(col(OutboxRow.id)).where(col(OutboxRow.next_try_at) <= now, is_free)
-    first = some.order_by(col(OutboxRow.next_try_at), col(OutboxRow.id)).limit(limit).subquery()
-    return session.connection().execute(select(func.count()).select_from(first)).scalar_one()
+    return _counted(session, some.order_by(col(OutboxRow.next_try_at), col(OutboxRow.id)), limit)
 
 
-def counts(session: Session) -> OutboxCounts:
-    """How much is owed, leased right now, and waiting after a failure."""
+def counts(session: Session, *, limit: int) -> OutboxCounts:
+    """How much is owed, leased right now, and waiting after a failure; each counted up to `limit`."""
     now = database_now(session)
-    owed, leased, failed, oldest = (
-        session.connection()
-        .execute(
-            select(
-                func.count(),
-                func.count().filter(col(OutboxRow.lease_until) > now),
-                func.count().filter(
-                    col(OutboxRow.error_code).is_not(None),
-                    or_(col(OutboxRow.lease_until).is_(None), col(OutboxRow.lease_until) <= now),
-                ),
-                func.min(col(OutboxRow.created_at)),
-            ).select_from(OutboxRow)
-        )
-        .one()
+    created, lease = col(OutboxRow.created_at), col(OutboxRow.lease_until)
+    is_free = or_(lease.is_(None), lease <= now)
+    # In the order of the indexes that hold such rows alone.
+    fresh = select(col(OutboxRow.id)).where(_IS_FRESH).order_by(col(OutboxRow.tenant_id), created)
+    failed = select(col(OutboxRow.id)).where(~_IS_FRESH).order_by(created)
+    leased = select(col(OutboxRow.id)).where(lease > now).order_by(lease)
+    return OutboxCounts(
+        owed=min(limit, _counted(session, fresh, limit) + _counted(session, failed, limit)),
+        leased=_counted(session, leased, limit),
+        failed=_counted(session, failed.where(is_free), limit),
     )
-    since = cast("datetime | None", oldest)
-    age = 0.0 if since is None else max(0.0, (now - since).total_seconds())
-    return OutboxCounts(owed=owed, leased=leased, failed=failed, oldest_seconds=age)
+
+
+def oldest(session: Session) -> datetime | None:
+    """Since when the oldest row has been owed; None when nothing is."""
+    first = select(func.min(col(OutboxRow.created_at)))
+    of_tenant = first.where(_IS_FRESH, col(OutboxRow.tenant_id) == col(Tenant.id)).correlate(Tenant).scalar_subquery()
+    both = (select(func.min(of_tenant)).select_from(Tenant), first.where(~_IS_FRESH))
+    # min() of nothing is NULL, which its type does not say.
+    found = [cast("datetime | None", session.connection().execute(query).scalar_one()) for query in both]
+    return min((at for at in found if at is not None), default=None)
+
+
+def count(session: Session) -> int:
+    """How much is owed, all of it: reads the table to its end."""
+    return session.connection().execute(select(func.count()).select_from(OutboxRow)).scalar_one()
+
+
+def _counted(session: Session, query: Select[Any], limit: int) -> int:
+    return session.connection().execute(select(func.count()).select_from(query.limit(limit).subquery())).scalar_one()
 
 
 def _changed(session: Session, statement: Any) -> int:

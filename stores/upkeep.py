@@ -10,7 +10,7 @@ from sqlalchemy import and_, literal, or_, update
 from sqlmodel import Session, col, select
 
 from memory.strength import StrengthView
-from schemas.tables import Episode, Evidence, Fact, Moment, OutboxRow, Window
+from schemas.tables import Episode, Evidence, Fact, Moment, OutboxRow, User, Window
 from schemas.tables import Session as SessionRow
 from stores import outbox, tenancy
 
@@ -164,6 +164,12 @@ def next_user_with_episodes(session: Session, after: str) -> tuple[UUID, UUID] |
         .limit(1)
     )
     return session.exec(query.where(col(Episode.user_ref) > UUID(after)) if after else query).first()
+
+
+def compared(session: Session, tenant_id: UUID, user_ref: UUID) -> str | None:
+    """What tells which of a user's episodes were last compared to no end; None when none were."""
+    query = select(User.compared_hash).where(User.tenant_id == tenant_id, User.id == user_ref)
+    return session.exec(query).first()
 
 
 def owed_episode_ids(session: Session, user_ref: UUID) -> set[UUID]:

@@ -9,8 +9,8 @@ from sqlalchemy import func
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from schemas.tables import OutboxRow, Window
 from schemas.tables import Session as SessionRow
+from schemas.tables import Window
 from stores import outbox, windows
 from stores.windows import OPEN
 
@@ -26,7 +26,7 @@ def oldest(session: Session) -> dict[str, datetime | None]:
             session, select(func.min(col(SessionRow.first_undigested_at))).where(col(SessionRow.due_at).is_not(None))
         ),
         "digest": _first(session, select(func.min(col(Window.created_at))).where(col(Window.state).in_(OPEN))),
-        "index": _first(session, select(func.min(col(OutboxRow.created_at)))),
+        "index": outbox.oldest(session),
     }
 
 

@@ -15,8 +15,9 @@ from memory.episodes import merged
 from memory.spans import mentions, without_mentions
 from memory.strength import StrengthView, initial_expiry
 from schemas.decisions import EpisodeView
+from schemas.envelopes import keyed_hash
 from schemas.errors import NotFound
-from schemas.tables import Episode
+from schemas.tables import Episode, Tenant
 from stores import episodes, moments, spans, tenancy, upkeep
 from stores.kit import Kit, process_kit
 from stores.sql import after_commit
@@ -44,13 +45,15 @@ class _Found:
     tenant_id: UUID
     user_ref: UUID
     groups: Sequence[Sequence[UUID]]
+    mark: str
 
 
 def consolidate(kit: Kit) -> int | None:
     """Goes through all users; how many summaries it wrote or finished, or None while another run is on.
 
     Two steps, so that nothing is out of reach in between: a summary is written in one run, and its members end in a
-    later one, when the index has taken it. Repeat: what stands in a summary is not merged again.
+    later one, when the index has taken it. Repeat: what stands in a summary is not merged again, and episodes that were
+    compared to no end are not embedded again until one is added, ends or is told otherwise.
     """
     return chain.run(kit, CONSOLIDATE, lambda step: _link(kit, step), lease_seconds=LEASE_SECONDS)
 
@@ -80,16 +83,26 @@ def take_back(session: Session, summary_id: UUID, now: datetime) -> int:
 
 
 def _link(kit: Kit, step: Step) -> Link:
+    space = kit.live().space
     with kit.db.read() as session:
         user = upkeep.next_user_with_episodes(session, step.after)
-        free = [] if user is None else _free(session, *user)
-    if user is None:
-        return Link(0, None)
+        if user is None:
+            return Link(0, None)
+        free = _free(session, *user)
+        seen, mark = upkeep.compared(session, *user), _mark(session, kit, space, user[0], free)
     tenant_id, user_ref = user
-    found = _Found(tenant_id, user_ref, _alike(kit, free))
+    found = _Found(tenant_id, user_ref, [] if mark == seen else _alike(kit, free), mark)
     now = kit.world_now()
     changed = kit.db.write(lambda session: _write(session, kit, step, found, now))
     return Link(changed, str(user_ref))
+
+
+def _mark(session: Session, kit: Kit, space: str, tenant_id: UUID, free: Sequence[_Told]) -> str:
+    """Tells whether anything has changed by which a comparison could come to something else."""
+    settings = kit.settings.strength
+    how = (space, repr(settings.similarity), str(settings.min_cluster))
+    what = [part for one in free for part in (one.row.agent_id or "", str(one.row.id), one.view.summary)]
+    return keyed_hash(session.get_one(Tenant, tenant_id).hash_key, "compared", *how, *what)
 
 
 def _free(session: Session, tenant_id: UUID, user_ref: UUID) -> list[_Told]:
@@ -133,7 +146,9 @@ def _alike(kit: Kit, free: Sequence[_Told]) -> list[tuple[UUID, ...]]:
 
 def _write(session: Session, kit: Kit, step: Step, found: _Found, now: datetime) -> int:
     step.hold(session)
-    tenancy.lock_users(session, found.tenant_id, [found.user_ref])
+    users = tenancy.lock_users(session, found.tenant_id, [found.user_ref])
+    if not found.groups:
+        users[found.user_ref].compared_hash = found.mark
     finished = _finish(session, found, now)
     begun = 0
     # Read anew: an episode may have ended, or lost words, while the others were compared.

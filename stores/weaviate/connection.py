@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import weaviate
 from weaviate.classes.init import AdditionalConfig, Auth, Timeout
 from weaviate.config import GrpcConfig
+from weaviate.proto.v1 import search_get_pb2
 
 from schemas.errors import ServiceError, StoreBusy
 from stores.addresses import server_address
@@ -72,6 +73,12 @@ class Endpoint:
             # They would ask the package index for news, and ping twice.
             skip_init_checks=True,
         )
+
+
+async def search_once(client: Client, request: search_get_pb2.SearchRequest) -> search_get_pb2.SearchReply:
+    """What the server answers a request in its own messages, over the client's channel with its headers."""
+    # The client's own queries end here, too; it has no other door for a request that is made.
+    return await client._connection.grpc_search(request)  # pyright: ignore[reportPrivateUsage]
 
 
 class Connection:

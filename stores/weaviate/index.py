@@ -16,8 +16,8 @@ from weaviate.classes.query import Filter
 
 from schemas.errors import BadInput, Permanent, StoreBusy
 from schemas.indexing import Hit, IndexQuery, IndexRow
-from stores.weaviate import generations, legs, shape, writes
-from stores.weaviate.connection import Client, Connection, Endpoint
+from stores.weaviate import asking, generations, listing, shape, writes
+from stores.weaviate.connection import Client, Connection, Endpoint, search_once
 from stores.weaviate.failures import GONE, NO_TENANT, failure_in, translated
 from stores.weaviate.generations import Collection
 
@@ -103,8 +103,8 @@ class WeaviateIndex:
 
     def identity(self, tenant_id: UUID) -> UUID | None:
         """Which part of which collection the tenant's rows are in; None when there is none. May be seconds old."""
-        known = self._identities.get(tenant_id)
-        if known is not None and time.monotonic() - known[0] < BELIEVED_SECONDS:
+        known = self._believed(tenant_id)
+        if known is not None:
             return known[1]
         return self._read(tenant_id, lambda part: self._fresh(part, tenant_id), None)
 
@@ -116,22 +116,22 @@ class WeaviateIndex:
         Of a user with more rows than one answer holds, all of the tenant's are read.
         """
         if user_ref is not None:
-            mine = self._read(tenant_id, lambda part: legs.of_user(part, user_ref), None)
+            mine = self._read(tenant_id, lambda part: listing.of_user(part, user_ref), None)
             if mine is not None:
                 yield from (row for row in mine if after is None or row[0] > after)
                 return
         place = after
-        while page := self._read(tenant_id, lambda part, place=place: legs.page(part, place, PAGE_ROWS), []):
+        while page := self._read(tenant_id, lambda part, place=place: listing.page(part, place, PAGE_ROWS), []):
             place = page[-1].id
             kept = [row for row in page if row.id != shape.MARK_ID and user_ref in (None, row.user_ref)]
-            yield from self._read(tenant_id, lambda part, kept=kept: legs.listed(part, kept), [])
+            yield from self._read(tenant_id, lambda part, kept=kept: listing.listed(part, kept), [])
 
     def held(self, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, tuple[int, bool]]:
         """(row_version, whether the vector index lists it) of those of the rows that are there, by id."""
         found: dict[UUID, tuple[int, bool]] = {}
         for start in range(0, len(ids), PAGE_ROWS):
             some = ids[start : start + PAGE_ROWS]
-            rows = self._read(tenant_id, lambda part, some=some: legs.held(part, some), [])
+            rows = self._read(tenant_id, lambda part, some=some: listing.held(part, some), [])
             found.update((one, (version, has_vector)) for one, version, has_vector in rows)
         return found
 
@@ -316,30 +316,45 @@ class WeaviateIndex:
     async def _search(self, client: Client, query: IndexQuery) -> list[Hit]:
         async def ask(part: Collection) -> list[Hit]:
             tenant_id = query.tenant_id
-            hits, *_ = await asyncio.gather(
-                legs.search(part, query), self._fresh(part, tenant_id), self._learn(part, tenant_id)
-            )
+            asked = asking.requests(part.name, query)
+            # At once, and what is known already is not asked: every request costs a third of a search.
+            work: list[Awaitable[Any]] = [search_once(client, one) for one in asked.values()]
+            if self._believed(tenant_id) is None:
+                work.append(self._fresh(part, tenant_id))
+            if tenant_id not in self._dimensions:
+                work.append(self._learn(part, tenant_id))
+            answers = await _together(work)
             held = self._dimensions.get(tenant_id)
             # The server compares vectors of other lengths without a word.
             if query.vector is not None and held not in (None, query.vector.size):
                 raise BadInput("vector", f"has {query.vector.size} dimensions, this index holds {held}")
-            return hits
+            return asking.hits(dict(zip(asked, answers, strict=False)))
 
         return await self._of_part(client, query.tenant_id, ask, [], level=ConsistencyLevel.ONE)
 
-    async def _fresh(self, part: Collection, tenant_id: UUID) -> UUID | None:
-        """The identity, looked at anew when what is known of it is old: beside a search, for the recall to have it."""
+    def _believed(self, tenant_id: UUID) -> tuple[float, UUID | None] | None:
+        """When the identity was looked at, and what it was; None when that is too long ago."""
         known = self._identities.get(tenant_id)
-        if known is not None and time.monotonic() - known[0] < BELIEVED_SECONDS:
-            return known[1]
+        return known if known is not None and time.monotonic() - known[0] < BELIEVED_SECONDS else None
+
+    async def _fresh(self, part: Collection, tenant_id: UUID) -> UUID | None:
+        """The identity, looked at anew: beside a search, for the recall to have it."""
         return self._note(tenant_id, await generations.identity_in(part))
 
     async def _learn(self, part: Collection, tenant_id: UUID) -> None:
-        if tenant_id not in self._dimensions:
-            held = await legs.dimensions(part)
-            if held is not None:
-                self._dimensions[tenant_id] = held
+        held = await listing.dimensions(part)
+        if held is not None:
+            self._dimensions[tenant_id] = held
 
     def _note(self, tenant_id: UUID, identity: UUID | None) -> UUID | None:
         self._identities[tenant_id] = (time.monotonic(), identity)
         return identity
+
+
+async def _together(work: Sequence[Awaitable[Any]]) -> list[Any]:
+    """All answers; the first failure once nothing runs any more."""
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return answers

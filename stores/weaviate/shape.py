@@ -1,4 +1,4 @@
-"""What a collection looks like and how rows and questions are written for it: names, properties, filters.
+"""What a collection looks like and how rows are written for it: names, properties, the words for audiences and times.
 
 Nothing is left to the server's languages: the texts are the space-joined terms of `memory/terms.py`, split at spaces
 again, and every other text is compared whole. Times are whole microseconds in integer properties: a date property is
@@ -24,10 +24,8 @@ from weaviate.classes.config import (
     VectorFilterStrategy,
 )
 from weaviate.classes.data import DataObject
-from weaviate.classes.query import Filter
-from weaviate.collections.classes.filters import FilterReturn
 
-from schemas.indexing import IndexQuery, IndexRow
+from schemas.indexing import IndexRow
 
 LAYOUT = "1"
 VECTOR = "embedding"
@@ -188,37 +186,6 @@ def mark(identity: UUID) -> dict[str, Any]:
     return {"user_ref": identity.hex, "audience": MARK_AUDIENCE, "kind": MARK_AUDIENCE, "dimensions": 0}
 
 
-def visible(query: IndexQuery) -> FilterReturn:
-    """Which rows a question may see, of those in its tenant."""
-    as_of = micros(query.as_of, NEVER)
-    by = Filter.by_property
-    filters = [
-        by("audience").contains_any(_audiences(query)),
-        by("valid_from").less_or_equal(as_of),
-        by("valid_until").greater_than(as_of),
-        by("expires").greater_than(micros(query.now, ALWAYS)),
-    ]
-    if query.between is not None:
-        first, end = query.between
-        filters += [
-            by("created").greater_or_equal(micros(first, ALWAYS)),
-            by("created").less_than(micros(end, NEVER)),
-        ]
-    if query.kinds:
-        filters.append(by("kind").contains_any(list(query.kinds)))
-    if query.outcome is not None:
-        filters.append(by("outcome").equal(marked(query.outcome)))
-    if query.agent_id is not None:
-        filters.append(by("agent").equal(marked(query.agent_id)))
-    if query.visible_agents is not None:
-        filters.append(by("agent").contains_any([NOBODY, *map(marked, query.visible_agents)]))
-    if query.hidden_agents:
-        filters.append(by("agent").contains_none(list(map(marked, query.hidden_agents))))
-    if query.tags:
-        filters.append(by("tags").contains_all(list(map(marked, query.tags))))
-    return Filter.all_of(filters)
-
-
 def marked(text: str) -> str:
     """A text between marks: the server cuts blanks off the ends of what it compares, and takes "" for nothing."""
     return f"={text}="
@@ -244,9 +211,3 @@ def _audience(row: IndexRow) -> str:
         return f"h{marked(row.scope_key)}"
     # No question sees other scopes, but they are listed and deleted like the rest.
     return f"x{row.scope}{marked(row.scope_key)}"
-
-
-def _audiences(query: IndexQuery) -> list[str]:
-    found = [ORGANIZATION, *(f"u{user.hex}" for user in query.users)]
-    found += [f"h{marked(thread)}" for thread in query.thread_ids]
-    return found if query.ticket_id is None else [*found, f"t{marked(query.ticket_id)}"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.tables import OutboxRow
+from schemas.tables import OutboxRow, Tenant
 from services import wait_until
 from store_fixtures import STORES, migrated
 from stores import outbox
@@ -44,7 +45,7 @@ def _claim(db: Database, limit: int = 10, lease_seconds: float = 60.0) -> list[O
 
 def _counts(db: Database) -> outbox.OutboxCounts:
     with db.read() as session:
-        return outbox.counts(session)
+        return outbox.counts(session, limit=10)
 
 
 def test_a_record_is_owed_once_with_its_newest_version(db: Database) -> None:
@@ -63,7 +64,7 @@ def test_a_settled_claim_is_gone(db: Database) -> None:
     (row,) = _claim(db)
 
     assert db.write(lambda s: outbox.settle(s, row)) is True
-    assert _counts(db) == outbox.OutboxCounts(owed=0, leased=0, failed=0, oldest_seconds=0.0)
+    assert _counts(db) == outbox.OutboxCounts(owed=0, leased=0, failed=0)
     assert db.write(lambda s: outbox.settle(s, row)) is False
 
 
@@ -124,7 +125,6 @@ def test_a_failed_claim_waits_for_its_delay(db: Database) -> None:
     assert _claim(db) == []
     found = _counts(db)
     assert (found.owed, found.leased, found.failed) == (1, 0, 1)
-    assert 0.0 <= found.oldest_seconds < 60.0
 
 
 def test_what_moves_while_it_waits_after_a_failure_is_due_at_once(db: Database) -> None:
@@ -154,3 +154,32 @@ def test_claims_at_once_never_share_a_row_or_a_user(db: Database) -> None:
     for number, claim in enumerate(claims):
         for row in claim:
             assert holders.setdefault(row.user_ref, number) == number
+
+
+def test_counts_end_at_their_limit(db: Database) -> None:
+    for _ in range(4):
+        _owe(db, uuid4())
+    failed = _claim(db, limit=2)
+    db.write(lambda s: outbox.postpone_all(s, [(row, 3600.0, "store_busy") for row in failed]))
+    _claim(db, limit=1)
+
+    with db.read() as session:
+        assert outbox.counts(session, limit=10) == outbox.OutboxCounts(owed=4, leased=1, failed=2)
+        assert outbox.counts(session, limit=1) == outbox.OutboxCounts(owed=1, leased=1, failed=1)
+        assert outbox.count(session) == 4
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_the_oldest_that_is_owed_tells_since_when_whether_it_failed_or_not(db: Database, fails: bool) -> None:
+    with db.read() as session:
+        assert outbox.oldest(session) is None
+    db.write(lambda s: s.add(Tenant(id=TENANT, name="t", hash_key=b"k", created_at=datetime.now(UTC))))
+    _owe(db, uuid4())
+    (first,) = _claim(db)
+    _owe(db, uuid4())
+
+    if fails:
+        db.write(lambda s: outbox.postpone(s, first, delay_seconds=3600, error_code="store_busy"))
+
+    with db.read() as session:
+        assert outbox.oldest(session) == first.created_at

@@ -16,11 +16,8 @@ from services import postgres_database, scratch
 from store_fixtures import STORES
 from stores.sql import Database
 
-#: The outbox holds what is owed to the index and no more: a scrape counts it, and so does a rebuild under way. Decay,
-#: consolidation and the choice of some user go through everything, a page at a time.
+#: Decay, consolidation and the choice of some user go through everything, a page at a time.
 ALLOWED = {
-    "reconcile: rebuilt": {"outbox"},
-    "metrics: oldest": {"outbox"},
     "decay": {"facts", "episodes"},
     "consolidate": {"episodes"},
     "turns of a user's tickets": {"users"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -12,12 +14,15 @@ from sqlmodel import col
 
 from delivery_fixtures import event, turn
 from digest_fixtures import Shop, is_current, model_shop, server, shop
-from schemas.envelopes import disclose
+from llm.face import Embedder
+from schemas.envelopes import disclose, enclose
 from schemas.errors import NotFound, StaleClaim
+from schemas.indexing import Vector
 from schemas.tables import Episode, Fact, Job, Moment
 from scripted_model import ScriptedModel, draft, fact, good
 from stores import clock, jobs
 from stores.kit import Kit
+from stores.setting_areas import StrengthSettings
 from tasks import chain
 from tasks.chain import Link, Step
 from tasks.consolidate import consolidate, undo
@@ -221,6 +226,45 @@ def test_a_merge_is_undone_and_not_done_again(model_shop: Shop, server: Scripted
     assert set(model_shop.indexed()) == {row.id for row in [*members, *model_shop.rows(Moment)]}
     with pytest.raises(NotFound):
         undo(model_shop.kit, members[0].id)
+
+
+class _Counted:
+    """An embedder that says how many texts it was given."""
+
+    def __init__(self, real: Embedder) -> None:
+        self.name, self.dimensions, self._real, self.texts = real.name, real.dimensions, real, 0
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.texts += len(texts)
+        return self._real.embed(texts)
+
+    def close(self) -> None:
+        self._real.close()
+
+
+def test_what_was_compared_is_embedded_again_only_when_something_changed(
+    model_shop: Shop, server: ScriptedModel
+) -> None:
+    counted = _Counted(model_shop.kit.embedder)
+    kit = model_shop.kit.with_live(embedder=counted)
+    subjects = ("A refund for a kettle.", "Opening hours at Easter.", "The lamp does not fit.", "用户问快递何时送达。")
+    for number, summary in enumerate(subjects):
+        server.script(good(draft(summary=summary)))
+        model_shop.say(turn("Hello, a question.", number * DAY, session_id=f"s{number}"))
+    model_shop.settle()
+
+    assert consolidate(kit) == 0
+    assert counted.texts == len(subjects)
+    assert consolidate(kit) == 0
+    assert counted.texts == len(subjects)
+
+    gone, *_ = model_shop.episodes()
+    model_shop.change(Episode, col(Episode.id) == gone.id, summary=enclose("灯泡坏了。"))
+    consolidate(kit)
+    assert counted.texts == 2 * len(subjects)
+    strict = replace(kit, settings=kit.settings.model_copy(update={"strength": StrengthSettings(similarity=0.99)}))
+    consolidate(strict)
+    assert counted.texts == 3 * len(subjects)
 
 
 def test_episodes_of_two_agents_are_not_told_as_one(model_shop: Shop, server: ScriptedModel) -> None:

@@ -13,13 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weaviate import exceptions as theirs
+from weaviate.classes.config import ConsistencyLevel
+from weaviate.classes.query import Filter
 from weaviate.collections.classes.config import (
     _CollectionConfigCreate,  # pyright: ignore[reportPrivateUsage]  what `collections.create` sends
 )
+from weaviate.collections.classes.filters import FilterReturn
+from weaviate.collections.classes.grpc import _MetadataQuery  # pyright: ignore[reportPrivateUsage]
+from weaviate.collections.grpc.query import _QueryGRPC  # pyright: ignore[reportPrivateUsage]
+from weaviate.util import _ServerVersion  # pyright: ignore[reportPrivateUsage]
 
 from schemas.errors import BadInput, BadSettings, Permanent, StoreBusy
-from schemas.indexing import IndexRow
-from stores.weaviate import Endpoint, shape
+from schemas.indexing import IndexQuery, IndexRow
+from stores.weaviate import Endpoint, asking, shape
 from stores.weaviate.failures import failure_in, failure_of, translated
 
 ONE = UUID("01900000-0000-7000-8000-000000000001")
@@ -86,6 +92,74 @@ def test_no_two_scopes_share_an_audience() -> None:
 def _audience(scope: str, key: str) -> str:
     properties: Any = shape.data_object(_row(scope=scope, scope_key=key)).properties
     return str(properties["audience"])
+
+
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+
+
+def _query(**given: Any) -> IndexQuery:
+    values: dict[str, Any] = {"tenant_id": ONE, "users": [ONE], "terms": "hum", "vector": np.ones(4, np.float32)}
+    values |= {"now": NOW, "as_of": NOW, "limit": 20}
+    return IndexQuery(**values | given)
+
+
+def _asked_by_the_client(query: IndexQuery, filters: FilterReturn) -> dict[str, bytes]:
+    """What the server's own client would send for the same legs."""
+    version = _ServerVersion(1, 40, 0)
+    client = _QueryGRPC(version, "At_1", shape.tenant_name(ONE), ConsistencyLevel.ONE, True, True, True)
+    same: dict[str, Any] = {"limit": query.limit, "filters": filters, "return_properties": ["kind", "row_version"]}
+    by_distance, by_score = _MetadataQuery(vector=False, distance=True), _MetadataQuery(vector=False, score=True)
+    near = client.near_vector(near_vector=[1.0] * 4, target_vector=shape.VECTOR, return_metadata=by_distance, **same)
+    words = {
+        field: client.bm25(query=query.terms, properties=[field], return_metadata=by_score, **same)
+        for field in (shape.OWN, shape.CONTEXT)
+    }
+    legs = {asking.COSINE: near, **words}
+    for one in legs.values():
+        # It keeps them as a set.
+        one.properties.non_ref_properties.sort()
+    return {leg: one.SerializeToString(deterministic=True) for leg, one in legs.items()}
+
+
+def test_a_question_is_what_the_server_s_own_client_would_send() -> None:
+    query = _query(
+        ticket_id="7",
+        thread_ids=["t"],
+        kinds=["fact", "moment"],
+        outcome="failure",
+        agent_id="a",
+        visible_agents=["a"],
+        hidden_agents=["b"],
+        tags=["vip"],
+        between=(NOW, NOW),
+    )
+    by, at = Filter.by_property, shape.micros(NOW, 0)
+    filters = Filter.all_of(
+        [
+            by("audience").contains_any(["o", f"u{ONE.hex}", "h=t=", "t=7="]),
+            by("valid_from").less_or_equal(at),
+            by("valid_until").greater_than(at),
+            by("expires").greater_than(at),
+            by("created").greater_or_equal(at),
+            by("created").less_than(at),
+            by("kind").contains_any(["fact", "moment"]),
+            by("outcome").contains_any(["=failure="]),
+            by("agent").contains_any(["=a="]),
+            by("agent").contains_any(["-", "=a="]),
+            by("agent").contains_none(["=b="]),
+            by("tags").contains_all(["=vip="]),
+        ]
+    )
+
+    sent = {leg: one.SerializeToString(deterministic=True) for leg, one in asking.requests("At_1", query).items()}
+
+    assert sent == _asked_by_the_client(query, filters)
+
+
+@pytest.mark.parametrize("vector", [None, np.zeros(4, np.float32), np.full(4, np.nan, np.float32)])
+def test_what_has_no_direction_or_no_word_asks_no_leg(vector: Any) -> None:
+    assert set(asking.requests("At_1", _query(vector=vector))) == {shape.OWN, shape.CONTEXT}
+    assert not asking.requests("At_1", _query(vector=vector, terms=""))
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

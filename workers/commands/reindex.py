@@ -74,7 +74,7 @@ def _rewrite(*, as_json: bool) -> None:
         tenants = reconciling.reindex(kit)
         done = reconciling.reconcile(kit)
         with kit.db.read() as session:
-            owed = outbox.counts(session).owed
+            owed = outbox.count(session)
     if as_json:
         show_json({"tenants": tenants, "owed": owed, "is_complete": done is not None})
     elif done is None:
