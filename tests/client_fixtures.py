@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ from afterturn import Credential, generate_credential
 from afterturn.batches import decode_batch
 from afterturn.credentials import seal_key
 from afterturn.sealing import open_sealed
+from services import free_port, freeze
 
 
 def server_binary() -> str:
@@ -32,12 +32,6 @@ def server_binary() -> str:
     if found is None:
         pytest.skip("no valkey-server or redis-server")
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -92,7 +86,7 @@ class Broker:
 
     def freeze(self) -> None:
         assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
+        freeze(self.process.pid)
 
     def thaw(self) -> None:
         assert self.process is not None

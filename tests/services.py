@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import pwd
 import shutil
@@ -34,12 +36,34 @@ def wait_until(condition: Callable[[], T], *, seconds: float = 15.0, what: str =
     return answer
 
 
+#: Below what systems give to outgoing connections (32768 on Linux, 49152 on macOS): any of another test's would do.
+_PORTS = range(10_000, 32_000)
+_PORTS_EACH = 400
+_ports = itertools.count(os.getpid() * _PORTS_EACH)
+
+
 def free_port() -> int:
-    """A TCP port on loopback that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port on loopback that was free a moment ago, and that other processes of the tests do not begin with."""
+    while True:
+        port = _PORTS[next(_ports) % len(_PORTS)]
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def freeze(pid: int) -> None:
+    """Stops a process: once this returns none of its threads runs, which the signal alone does not promise."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{pid}/task")
+    if threads.exists():
+        wait_until(lambda: all(_is_stopped(one) for one in threads.iterdir()), what="a frozen process")
+
+
+def _is_stopped(thread: Path) -> bool:
+    try:
+        return (thread / "stat").read_text().rpartition(")")[2].split()[0] in "TZX"
+    except OSError:  # It has ended.
+        return True
 
 
 @contextmanager
@@ -108,7 +132,8 @@ class Standby:
         """SIGKILL for all of it, as a lost machine would do it."""
         if self.server is not None:
             for pid in self._pids(self.server):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.server.wait(timeout=20)
             self.server = None
             (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
@@ -116,12 +141,13 @@ class Standby:
     def freeze(self) -> None:
         """Stops every process of it; `thaw` lets them go on."""
         for pid in [] if self.server is None else self._pids(self.server):
-            os.kill(pid, signal.SIGSTOP)
+            freeze(pid)
 
     def thaw(self) -> None:
         """Lets them go on."""
         for pid in [] if self.server is None else self._pids(self.server):
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # Its children come and go.
+                os.kill(pid, signal.SIGCONT)
 
     def _pids(self, server: subprocess.Popen[bytes]) -> list[int]:
         children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()

@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from services import free_port, scratch, wait_until
+from services import free_port, freeze, scratch, wait_until
 
 KEY = "test-key"
 WHY_SKIPPED = "no Weaviate: set AFTERTURN_TEST_WEAVIATE_URL or put a `weaviate` binary on PATH"
@@ -64,10 +63,15 @@ class Node:
         log.close()
         wait_until(self._is_ready, seconds=START_SECONDS, what="Weaviate")
 
-    def signal(self, number: signal.Signals) -> None:
-        """Sends it a signal."""
+    def freeze(self) -> None:
+        """Stops it; `thaw` lets it go on."""
         assert self.process is not None
-        self.process.send_signal(number)
+        freeze(self.process.pid)
+
+    def thaw(self) -> None:
+        """Lets it go on."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """Ends it as a power cut would."""
@@ -123,11 +127,10 @@ class Node:
 
 def _neighbours() -> tuple[int, int]:
     """Two free ports side by side."""
-    while True:
-        first = free_port()
-        with socket.socket() as probe, suppress(OSError, OverflowError):
-            probe.bind(("127.0.0.1", first + 1))
-            return first, first + 1
+    first, second = free_port(), free_port()
+    while second != first + 1:
+        first, second = second, free_port()
+    return first, second
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import pytest
 from kombu import Connection
 
 from schemas.errors import BadSettings, StoreBusy
-from services import free_port, wait_until
+from services import free_port, freeze, wait_until
 from stores.settings import embedded_broker_url, load_settings
 from workers import broker
 
@@ -132,7 +132,7 @@ def test_the_folder_of_another_user_is_refused(home: Path) -> None:
 
 def test_a_frozen_server_is_named_and_never_doubled(home: Path) -> None:
     with ended_later(broker.start(home)) as running:
-        os.kill(running.pid, signal.SIGSTOP)
+        freeze(running.pid)
         try:
             with pytest.raises(StoreBusy, match="does not answer in time"):
                 broker.start(home, timeout_seconds=0.5)
@@ -143,7 +143,7 @@ def test_a_frozen_server_is_named_and_never_doubled(home: Path) -> None:
 
 def test_stop_ends_even_a_frozen_server_and_is_harmless_twice(home: Path) -> None:
     with ended_later(broker.start(home)) as running:
-        os.kill(running.pid, signal.SIGSTOP)
+        freeze(running.pid)
 
         assert broker.stop(home, timeout_seconds=0.5) is True
         assert broker.stop(home) is False

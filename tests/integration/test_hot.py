@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 from redis import Redis
 
-from services import scratch, wait_until
+from services import freeze, scratch, wait_until
 from stores.hot import (
     MARK_SECONDS,
     MAX_BYTES,
@@ -245,7 +245,7 @@ def test_it_recovers_by_itself_after_the_server_was_frozen(cache: HotCache, serv
     pid = int(told["process_id"])
     read(cache, once(b"before"))
 
-    os.kill(pid, signal.SIGSTOP)
+    freeze(pid)
     try:
         assert read(cache, lambda: b"loaded") == b"loaded"
     finally:

@@ -241,7 +241,14 @@ NO_READS = {
         "spans.release",
     ),
     *("spans.settle", "spend.charge", "tenancy.create_tenant", "tenancy.ensure_users", "tenancy.hash_of"),
-    *("tenancy.user_hash", "tenant_policies.put", "turns.assign", "working.checkpoint", "working.end_ticket"),
+    *(
+        "tenancy.user_hash",
+        "tenant_policies.put",
+        "turns.assign",
+        "turns.empty",
+        "working.checkpoint",
+        "working.end_ticket",
+    ),
     *("sights.form", "sights.values", "recall.foreign"),
 }
 #: Their own rows are asked about with them: what these open they were given.

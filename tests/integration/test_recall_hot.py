@@ -19,7 +19,7 @@ from afterturn.ids import uuid7
 from afterturn.wire import Pack, RecallRequest
 from recall_builders import NOON
 from recall_fixtures import House, house
-from services import scratch
+from services import freeze, scratch
 from stores import hot
 from stores.hot import HotCache
 from stores.kit import Kit
@@ -230,7 +230,7 @@ def test_a_frozen_redis_costs_at_most_its_time_out_once(home: House, guards: Gua
     # A clock that stands still: however slow this machine, its rest after the first failure does not end.
     home.kit = replace(home.kit, hot=HotCache(redis_url(broker_url), clock=lambda: 0.0))
     pid = pid_of(connect(broker_url))
-    os.kill(pid, signal.SIGSTOP)
+    freeze(pid)
     try:
         for _ in range(4):
             pack = ask(home, guards, "Where?")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -64,7 +63,7 @@ def shop(node: Node, alias: str, home: Path) -> Generator[Shop]:
     """A shop with its index on the node."""
     address = node.address
     server = WeaviateSettings(
-        url=address.url, grpc=address.grpc, api_key=SecretStr(KEY), alias=alias, timeout_seconds=5
+        url=address.url, grpc=address.grpc, api_key=SecretStr(KEY), alias=alias, timeout_seconds=20
     )
     with new_shop(home, index="weaviate", weaviate=server) as made:
         made.say(
@@ -114,11 +113,11 @@ def test_a_frozen_server_is_given_up_at_the_deadline_and_found_again(node: Node,
     shelf = Shelf(impatient)
     row = shelf.put("住在里昂", vector=unit(1))
 
-    node.signal(signal.SIGSTOP)
+    node.freeze()
     try:
         codes = _refused_in_time(_calls(impatient, shelf))
     finally:
-        node.signal(signal.SIGCONT)
+        node.thaw()
 
     assert set(codes.values()) == {"index_deadline"}
     assert set(shelf.ask("里昂", unit(1))) >= {row}
@@ -127,7 +126,7 @@ def test_a_frozen_server_is_given_up_at_the_deadline_and_found_again(node: Node,
 def test_a_server_that_is_merely_slow_is_waited_for(node: Node, impatient: WeaviateIndex) -> None:
     shelf = Shelf(impatient)
     row = shelf.put("住在里昂", vector=unit(1))
-    node.signal(signal.SIGSTOP)
+    node.freeze()
 
     async def ask() -> set[UUID]:
         question = IndexQuery(
@@ -136,10 +135,13 @@ def test_a_server_that_is_merely_slow_is_waited_for(node: Node, impatient: Weavi
         asked = asyncio.ensure_future(impatient.search(question, timeout_seconds=10.0))
         done, _ = await asyncio.wait({asked}, timeout=0.2)
         assert not done
-        node.signal(signal.SIGCONT)
+        node.thaw()
         return {hit.id for hit in await asked}
 
-    assert asyncio.run(ask()) == {row}
+    try:
+        assert asyncio.run(ask()) == {row}
+    finally:
+        node.thaw()
 
 
 def test_a_read_only_server_is_searched_and_takes_nothing(node: Node, impatient: WeaviateIndex, alias: str) -> None:
