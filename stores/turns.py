@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from memory.turns import TurnView
 from memory.windows import in_order
-from schemas.envelopes import disclose, disclose_json, enclose
+from schemas.envelopes import disclose, disclose_json
 from schemas.tables import Observation, Turn
 from stores.rows import insert
 
@@ -144,13 +144,6 @@ def assign(session: Session, tenant_id: UUID, ids: Sequence[UUID], window_id: UU
         )
         assigned += session.connection().execute(statement).rowcount
     return assigned
-
-
-def empty(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> None:
-    """Leaves of these turns that they were there, and none of their words. Repeat: harmless."""
-    for chunk in _chunks(ids):
-        statement = update(Turn).where(col(Turn.tenant_id) == tenant_id, col(Turn.event_id).in_(chunk))
-        session.connection().execute(statement.values(content=enclose(""), name=None, tool=None))
 
 
 def traceparents(session: Session, tenant_id: UUID, ids: Sequence[UUID]) -> list[str]:

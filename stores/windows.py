@@ -154,10 +154,9 @@ def save_answer(session: Session, claim: Claim, answer: bytes, usage: dict[str, 
     _change(session, claim, state=WindowState.ANSWERED.value, answer=answer, **spent)
 
 
-def finish(session: Session, claim: Claim, *, keeps_answer: bool = True) -> None:
-    """The window is applied and its turns are digested, with its stored answer or without. Raises: StaleClaim."""
+def finish(session: Session, claim: Claim) -> None:
+    """The window is applied and its turns are digested. Raises: StaleClaim."""
     _hold(session, claim)
-    gone: dict[str, Any] = {} if keeps_answer else {"answer": None}
     _change(
         session,
         claim,
@@ -166,7 +165,6 @@ def finish(session: Session, claim: Claim, *, keeps_answer: bool = True) -> None
         lease_until=None,
         crashes=0,
         error_code=None,
-        **gone,
     )
     ledger.close_window(session, claim.window_id, EventState.DIGESTED)
 

@@ -25,8 +25,6 @@ from memory.moments import is_moment
 from memory.quotas import fullest_day
 from memory.spans import RESTORED_BY_PAST
 from memory.strength import StrengthView, initial_expiry
-from memory.turns import TurnView
-from memory.unkept import NO_STORE, pointed_at
 from memory.verify import verify
 from schemas.decisions import Decision, Dropped, Flag, Verified
 from schemas.drafts import Outcome, WindowDraft
@@ -52,7 +50,7 @@ from stores.hot import HotKey
 from stores.kit import Kit
 from stores.sql import after_commit
 from stores.windows import Claim
-from tasks import consent, slots, undo, unkept, verdict
+from tasks import consent, slots, undo, verdict
 from tasks.app import INDEX
 from tasks.base import hint
 from tasks.holding import hold, owe_touched
@@ -84,7 +82,6 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     stated = [one for one in kept if one.decision.write_status in _LEAVES_EVIDENCE]
     folded = slots.write(work, stated)
     held = hold(work, folded, kept)
-    unkept.hold_repeated(work)
     if work.undone:
         undo.enforce(work, stated)
     consent.take(work)
@@ -92,8 +89,7 @@ def _apply(session: Session, work: Work, draft: WindowDraft) -> Counter[str]:
     verdict.count(work, draft)
     _save_moments(work, episode_id)
     _open_requests(work)
-    had_unkept = unkept.leave_no_words(work)
-    windows.finish(session, work.claim, keeps_answer=not had_unkept)
+    windows.finish(session, work.claim)
     after_commit(session, partial(work.kit.hot.drop, _marks(work, folded)))
     after_commit(session, partial(hint, INDEX))
     return Counter(one.decision.write_status for one in kept) + Counter(dropped=len(dropped))
@@ -114,11 +110,6 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
     users = aliases.lock_sets(session, claim.tenant_id, [claim.user_ref])
     windows.hold(session, claim)
     heard = hear(session, claim, context_turns=kit.settings.window.context_turns)
-    own = {
-        turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
-        for turn in heard.said
-    }
-    pointed = pointed_at(heard.said, heard.context, own)
     return Work(
         session=session,
         kit=kit,
@@ -133,13 +124,11 @@ def _load(session: Session, kit: Kit, claim: Claim, now: datetime, flags: Mappin
             session, claim.tenant_id, [(turn, claim.user_ref, claim.session_ref) for turn in heard.said]
         ),
         gate=tenant_policies.gate_of(session, claim.tenant_id, kit.policies.gate),
-        flags={turn.event_id: (*own[turn.event_id], *_unkept(turn, pointed)) for turn in heard.said},
-        unkept=pointed,
+        flags={
+            turn.event_id: flags[turn.content] if turn.content in flags else guard_flags(turn.content)
+            for turn in heard.said
+        },
     )
-
-
-def _unkept(turn: TurnView, pointed: frozenset[UUID]) -> tuple[Flag, ...]:
-    return (Flag(0, max(1, len(turn.content)), NO_STORE, "request"),) if turn.event_id in pointed else ()
 
 
 def _judge(work: Work, draft: WindowDraft) -> tuple[list[Judged], list[Dropped], list[OwnDraft]]:
@@ -178,10 +167,7 @@ def _save_drafts(
     work: Work, draft: WindowDraft, judged: Sequence[Judged], dropped: Sequence[Dropped], own: Sequence[OwnDraft]
 ) -> None:
     facts_said = [fact.model_dump() for fact in draft.facts]
-    rows = [
-        _draft_row(work, one.ordinal, unkept.without_words(work, facts_said[one.ordinal], None), _no_evidence(one))
-        for one in dropped
-    ]
+    rows = [_draft_row(work, one.ordinal, facts_said[one.ordinal], _no_evidence(one)) for one in dropped]
     rows += [_judged_row(work, one.verified.ordinal, facts_said[one.verified.ordinal], one) for one in judged]
     for place, one in enumerate(own, len(facts_said)):
         content = {"quote": one.verified.quote, "key": one.verified.key, "event_id": str(one.verified.event_id)}
@@ -191,7 +177,7 @@ def _save_drafts(
 
 def _judged_row(work: Work, ordinal: int, content: Mapping[str, object], one: Judged) -> Draft:
     stated = gate.statement_of(one.verified)
-    row = _draft_row(work, ordinal, unkept.without_words(work, content, one.verified.event_id), one.decision)
+    row = _draft_row(work, ordinal, content, one.decision)
     row.policy_version = work.gate.version
     row.inputs = {
         **asdict(stated),
@@ -295,7 +281,7 @@ def _save_moments(work: Work, episode_id: UUID | None) -> None:
 
 
 def _open_requests(work: Work) -> None:
-    for turn in (one for one in work.said if one.event_id not in work.unkept):
+    for turn in work.said:
         for kind in gate.requests(turn, work.flags[turn.event_id]):
             requests.open_request(
                 work.session,

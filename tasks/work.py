@@ -70,8 +70,6 @@ class Ground:
 class Work(Ground):
     """The ground, whose window it is, and what was said in it. `undone` are turns that were taken back before.
 
-    `unkept` are turns that another one asked not to keep: flagged as it is, and no request of their own.
-
     `users` are all ids of the person, `user` among them: locked, so that quotas count what others keep meanwhile.
     """
 
@@ -84,7 +82,6 @@ class Work(Ground):
     flags: dict[UUID, tuple[Flag, ...]]
     gate: GatePolicy
     undone: Mapping[UUID, Undo]
-    unkept: frozenset[UUID] = frozenset()
 
     def turn(self, event_id: UUID) -> TurnView | None:
         """The turn of this window or its context with this id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -249,6 +250,77 @@ assert pub.flush(20)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert contents(broker, credential) == ["child", "parent"]
+
+
+def test_a_signal_that_forks_while_its_thread_publishes_waits_for_nobody(
+    broker: Broker, credential: Credential
+) -> None:
+    """Handler and sender each had the lock that the other waited for, until the fork gave up after seconds."""
+    script = """
+from afterturn import forks
+forks.WAIT_SECONDS = 60
+inside, leave = threading.Event(), threading.Event()
+take = pub._buffer.take
+def taking(*limits):
+    inside.set()
+    leave.wait(30)
+    return take(*limits)
+pub._buffer.take = taking
+def fork(*_):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+signal.signal(signal.SIGUSR1, fork)
+pub.turn('u', 's', 'user', 'said')
+assert inside.wait(30)  # The sender is about to take what was said, and needs the lock for it.
+started = time.monotonic()
+with pub._buffer.lock:
+    threading.Timer(1, leave.set).start()
+    os.kill(os.getpid(), signal.SIGUSR1)
+assert time.monotonic() - started < 30
+assert pub.flush(20)
+"""
+    done = run(script, broker, credential)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc to see open files in")
+def test_a_child_forked_while_a_publisher_is_made_keeps_no_lock_of_its_spool(
+    broker: Broker, credential: Credential, tmp_path: Path
+) -> None:
+    script = """
+from afterturn import spool
+opened, forked, kept = threading.Event(), [], []
+real = spool.lock_new
+def slow(path):
+    descriptor = real(path)
+    opened.set()
+    time.sleep(0.2)  # The constructor is held up after it has its lock.
+    return descriptor
+spool.lock_new = slow
+def fork():
+    opened.wait(20)
+    child = os.fork()
+    if child == 0:
+        held = []
+        for one in os.listdir('/proc/self/fd'):
+            try:
+                held.append(os.readlink(f'/proc/self/fd/{one}'))
+            except OSError:
+                pass  # The listing's own.
+        os._exit(any(name.endswith('.lock') for name in held))
+    forked.append(os.waitpid(child, 0)[1])
+forking = threading.Thread(target=fork)
+forking.start()
+Publisher(durability='spool', spool=os.environ['SPOOL']).close()
+forking.join()
+assert forked == [0], forked
+"""
+    done = run(script, broker, credential, SPOOL=str(tmp_path))
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_forks_beside_busy_threads_never_hang(broker: Broker, credential: Credential) -> None:

@@ -79,8 +79,6 @@ def _finish_all() -> None:
 
 def _before_fork() -> None:
     global _held  # noqa: PLW0603 - there is one fork at a time
-    if not _living:
-        return
     fork_gate.hold()
     holding = list(_living)
     for living in holding:

@@ -76,15 +76,15 @@ class Outlet:
         self._has_told_closed = False
         self._good_ids: set[object] = set()
         self._producer = uuid7()
-        with fork_gate:
+        with fork_gate:  # Until forks know of it: a child would keep the lock of a spool that it does not let go.
             self._buffer = self._new_buffer()
-        if self._spooling is not None:
-            try:
-                self._spooling.spool.open()
-            except OSError as exc:
-                msg = f"spool: the folder cannot be used ({exc.strerror})"
-                raise BadSetting(msg) from None
-        lifetime.begin(self)
+            if self._spooling is not None:
+                try:
+                    self._spooling.spool.open()
+                except OSError as exc:
+                    msg = f"spool: the folder cannot be used ({exc.strerror})"
+                    raise BadSetting(msg) from None
+            lifetime.begin(self)
         self._start()
 
     def _new_buffer(self) -> Buffer:
@@ -133,7 +133,12 @@ class Outlet:
 
         A broker that does not answer is tried once: what it did not take by then is told on stderr, and in `stats()`.
         """
-        lifetime.end(self)
+        try:
+            return self._close(timeout)
+        finally:
+            lifetime.end(self)  # Now: a child that is forked meanwhile lets go of what is ours.
+
+    def _close(self, timeout: float) -> bool:
         was_closed = self._buffer.closed
         if self._sender is None:
             self._buffer.close()

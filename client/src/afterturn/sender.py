@@ -296,30 +296,34 @@ class Sender:
         self._pending.lose_silent(now, heard.queue_length)
 
     def _pack_next(self, clock_offset_ms: int | None) -> None:
-        """Makes messages of the oldest events here, and of some that a dead process left behind."""
+        """Makes messages of the oldest events here, and of some that a dead process left behind.
+
+        Never the buffer's lock inside the gate: a signal's handler may fork while its own thread holds that lock.
+        """
         with fork_gate:
             from afterturn.outgoing import Packer, Parcel  # noqa: PLC0415 - pydantic_core, cryptography, zstandard
 
             if self._packer is None:
                 self._packer = Packer(self._credential, self._producer)
-            if self._taken is None:
-                self._taken = self._buffer.take(MAX_EVENTS, MAX_MESSAGE_BYTES)
-            rows, size = self._taken
-            # What the bytes of one message did not hold begins the next one at once.
-            self._was_full = len(rows) < MAX_EVENTS and self._buffer.ready() > 0
-            if rows:
-                messages = self._pack(self._packer, Parcel(rows, self._buffer.source), clock_offset_ms)
-                self._buffer.shrink(size - sum(_kept_bytes(message) for message in messages))
-                self._outgoing += messages
-            self._taken = None
-            if self._orphan is not None:
-                self._outgoing += self._pack(self._packer, self._orphan, clock_offset_ms)
-                self._orphan = None
+        if self._taken is None:
+            self._taken = self._buffer.take(MAX_EVENTS, MAX_MESSAGE_BYTES)
+        rows, size = self._taken
+        # What the bytes of one message did not hold begins the next one at once.
+        self._was_full = len(rows) < MAX_EVENTS and self._buffer.ready() > 0
+        if rows:
+            messages = self._pack(self._packer, Parcel(rows, self._buffer.source), clock_offset_ms)
+            self._buffer.shrink(size - sum(_kept_bytes(message) for message in messages))
+            self._outgoing += messages
+        self._taken = None
+        if self._orphan is not None:
+            self._outgoing += self._pack(self._packer, self._orphan, clock_offset_ms)
+            self._orphan = None
 
     def _pack(self, packer: Packer, parcel: Parcel, clock_offset_ms: int | None) -> list[Message]:
         """One message; when an event cannot be encoded, one message for each of the others."""
         try:
-            return [packer.pack(parcel, clock_offset_ms)]
+            with fork_gate:
+                return [packer.pack(parcel, clock_offset_ms)]
         except ValueError:
             if len(parcel.rows) == 1:
                 self._fail(parcel)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic_core import from_json, to_json
 
 from afterturn.buffer import Buffer, Row
+from afterturn.forks import fork_gate
 from afterturn.spool import Spool
 
 if TYPE_CHECKING:
@@ -91,14 +92,18 @@ class SpooledBuffer(Buffer):
 
     def _refill(self, first: int, max_bytes: int) -> None:
         """Reads back outside the lock: what is spilled stays so, and what is said meanwhile comes after it."""
-        read = list(self._spool.read(first, REFILL_EVENTS, max_bytes))
+        with fork_gate:
+            read = [
+                None if plain is None else (cast("Sequence[object]", from_json(plain)), len(plain))
+                for plain in self._spool.read(first, REFILL_EVENTS, max_bytes)
+            ]
         with self.lock:
-            for plain in read:
-                if plain is None:
+            for found in read:
+                if found is None:
                     self._give_up(first)
                 else:
-                    fields = cast("Sequence[object]", from_json(plain))
-                    self._line_up(cast("Row", tuple(fields)), _ROW_BYTES + len(plain))
+                    fields, size = found
+                    self._line_up(cast("Row", tuple(fields)), _ROW_BYTES + size)
                 first += 1
             self._spilled_from = None if first == self.accepted else first
 
