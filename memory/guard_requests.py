@@ -137,22 +137,38 @@ _OBJECT_EN = rules(
     rf"\b(?:restrict|limit) (?:the )?(?:processing|use) of my {_DATA}",
     r"\bright to (?:object|restrict(?:ion)?)\b",
 )
+_END_ZH = r"(?:$|[\s，。！？；、,.!?;:：)）]|吧|啊|哦|哈|呀|好吗|可以吗|谢谢|[在到](?:系统|记录|记忆|档案))"
+# "I don't remember that" says something of the speaker, and "don't save this recipe" does not mean the chat.
+_NOT_ONESELF = (
+    r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bit )(?<!\bwho )(?<!\bcan )(?<!\bcould )"
+)
+_THIS_TALK = (
+    r"(?:this|that)(?: (?:part|bit|one|message|sentence|conversation|chat|discussion|exchange|detail|information|info"
+    r"|stuff))?"
+    r"(?=\s*(?:$|[.,;:!?)\n]|please\b|either\b|anywhere\b|at all\b|for me\b|about me\b|(?:in|to) (?:your |the )?"
+    r"(?:memory|records?|notes?|profile)\b|and\b|but\b|ok(?:ay)?\b))"
+)
 _NO_STORE = rules(
     "no_store",
     "request",
-    r"\boff the record\b",
-    r"\b(?:don't|do not|never) (?:remember|save|store|record|keep|log|write down"
-    r"|memori[sz]e) (?:any of )?(?:this|that|what i(?:'m| am| just)?)\b"
-    r"(?! (?:file|draft|document|order|address|card|as|to|on|in|under|cart))",
+    r"(?:^|[.,;:!?(\n]\s*|\b(?:this|that|is|was|it's|that's|this's|strictly|totally|completely|keep it|and|but|so) )"
+    r"off the record(?=\s*(?:$|[.,;:!?)\n–—-]|please\b|ok(?:ay)?\b|between\b|that\b|my\b|i\b|we\b|and\b|but\b))",
+    rf"{_NOT_ONESELF}\b(?:don't|do not|never) (?:remember|save|store|record|keep|log|write down|memori[sz]e)"
+    r" (?:any of )?"
+    rf"(?:{_THIS_TALK}|what i(?:'m| am| just| have| will|'ll)? (?:just )?(?:said|say|told|tell|wrote|write|mentioned"
+    r"|going|about|saying|telling)\b)",
     r"\bkeep this (?:out of|off) (?:your )?(?:memory|the record)\b",
-    r"\b(?:don't|do not|never) (?:remember|save|store|record|keep|log) (?:the following"
-    r"|what (?:comes|i say|i tell you) next|my next (?:words|messages?|sentences?))\b",
-    r"(?:接下来|下面|后面|以下|之后)(?:这|我)?(?:一?(?:句|条|段|些))?(?:要)?(?:说)?的?(?:话|内容|事|消息)?(?:请|就|都|你|可)?(?:别|不要|不用|勿)"
-    r"(?:记住|记录|记|保存|存)(?!错)",
-    r"(?:这|刚[才刚]的?(?:这|那)?|上)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
-    r"|勿)(?:记|存|保存|记录|记住)(?!错)",
+    rf"{_NOT_ONESELF}\b(?:don't|do not|never) (?:remember|save|store|record|keep|log) (?:the following"
+    r"(?=\s*(?:$|[.,;:!?\n]|part|message|please))|what (?:comes|i say|i tell you) next"
+    r"|my next (?:words|messages?|sentences?))\b",
+    r"(?:接下来|下面|后面|以下|之后)(?:这|我)?(?:一?(?:句|条|段|些))?(?:要)?(?:说)?的?(?:话|内容|事|消息)?(?:请|就|都|你|可)?"
+    rf"(?:别|不要|不用|勿)(?:记住|记录|记下来?|记|保存|存)(?=了?{_END_ZH})",
+    r"(?:这|刚[才刚]的?(?:这|那)?|上面?|那)(?:一?(?:句|条|段|些|个))?的?(?:话|事|内容|消息)?(?:请|就|你|可)?(?:别|不要|不用"
+    rf"|勿)(?:记录|记住|记下来?|记|保存|存)(?=了?{_END_ZH})",
+    r"刚[才刚](?:我)?说的?(?:话|事|内容)?(?:请|就|都|你)?(?:别|不要|不用|勿)(?:记录|记住|记下来?|记|保存|存)"
+    rf"(?=了?{_END_ZH})",
     r"(?:别|不要|请勿|不用)(?:记住|保存|记录|存储|记|存)(?:下来?)?(?:这|刚才|上)(?:一?(?:句|条|段|些)"
-    r"|个(?:话|事|内容)|话)",
+    rf"|个)?(?:我?说的)?(?:话|事|内容|消息|信息|对话)?(?={_END_ZH})",
 )
 
 # 你们保存的, 系统里记录的, 贵司掌握的: who has it, before what it is.

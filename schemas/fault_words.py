@@ -48,6 +48,7 @@ _WORDS: Words = (
     ("must be below {}", "必须小于 {}"),
     ("must be http://HOST:PORT or https://HOST:PORT", "必须是 http://主机:端口 或 https://主机:端口"),
     ("must be HOST:PORT", "必须是 主机:端口"),
+    ("must be a host, without a port", "必须是主机，不带端口"),
     ("must be redis://HOST:PORT/NUMBER", "必须是 redis://主机:端口/编号"),
     (
         "must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME",

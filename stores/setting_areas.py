@@ -268,7 +268,9 @@ class ApiSettings(Area):
     `busy_seconds`: how long a request waits for a busy database before it is told to come back.
     """
 
-    host: str | None = None
+    host: str | None = Field(
+        default=None, pattern=r"^[0-9A-Za-z.:_%-]+$", json_schema_extra=_must("a host, without a port")
+    )
     port: Port | None = None
     max_body_bytes: Count = 8_000_000
     busy_seconds: Seconds = 8

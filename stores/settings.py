@@ -138,8 +138,12 @@ class Settings(BaseSettings):
     @field_validator("url")
     @classmethod
     def _http(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # Its text may hold the address.
+            is_whole = False
+        if not is_whole:
             raise fault("must be http://HOST:PORT or https://HOST:PORT")
         return url.rstrip("/")
 
@@ -207,8 +211,8 @@ def locale_language() -> Literal["zh", "en"]:
 
 def redis_url(broker_url: str) -> str:
     """The URL in redis-py's spelling: kombu's `redis+socket:///path?virtual_host=0` is `unix:///path?db=0`."""
-    parts = urlsplit(broker_url)
     try:
+        parts = urlsplit(broker_url)
         _ = parts.port
     except ValueError:
         raise BadSettings("AFTERTURN_BROKER_URL: must be redis://HOST:PORT/NUMBER") from None

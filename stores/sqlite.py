@@ -74,7 +74,7 @@ def _wait_for_turn(connection: sqlite3.Connection, seconds: float, pause_seconds
     while (waited := time.monotonic() - started) < seconds:
         try:
             connection.execute("BEGIN IMMEDIATE").close()
-        except sqlite3.OperationalError as exc:
+        except sqlite3.DatabaseError as exc:
             if not failures.is_lock_held(exc):
                 return
             time.sleep(pause_seconds if waited < _PATIENCE_SECONDS else _SHORT_PAUSE_SECONDS)

@@ -245,7 +245,6 @@ NO_READS = {
         "tenancy.user_hash",
         "tenant_policies.put",
         "turns.assign",
-        "turns.empty",
         "working.checkpoint",
         "working.end_ticket",
     ),

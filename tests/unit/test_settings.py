@@ -109,6 +109,9 @@ def test_a_variable_reaches_its_field(
         ("LLM_COLOUR", "secret", "", "there is no such setting"),
         ("WORKERS_RESERVED_SLOTS", "12", "", "must be below AFTERTURN_WORKERS_SLOTS"),
         ("URL", "localhost:8710", "", "must be http://HOST:PORT or https://HOST:PORT"),
+        ("URL", "http://127.0.0.1:99999", "", "must be http://HOST:PORT or https://HOST:PORT"),
+        ("URL", "http://[::1", "", "must be http://HOST:PORT or https://HOST:PORT"),
+        ("API_HOST", "http://0.0.0.0", "", "must be a host, without a port"),
         ("WEAVIATE_GRPC", "secret", "", "must be HOST:PORT"),
         ("FLOWER_USER", "a:b", "", "must be letters, digits, points, dashes or underscores"),
         ("DATABASE_REPLICA_URL", "secret", "", "must begin with postgresql://, and so must AFTERTURN_DATABASE_URL"),
@@ -204,6 +207,10 @@ def test_the_key_file_stands_in_for_the_variable(monkeypatch: pytest.MonkeyPatch
 def test_a_broker_that_redis_cannot_speak_to_is_refused() -> None:
     with pytest.raises(BadSettings, match="AFTERTURN_BROKER_URL"):
         redis_url("amqp://guest@h//")
+    for wrong in ("redis://:hunter2？@h:6379/0", "redis://[::1/0", "redis://:hunter2@h:99999/0"):
+        with pytest.raises(BadSettings, match=r"^AFTERTURN_BROKER_URL: must be redis://HOST:PORT/NUMBER$") as caught:
+            redis_url(wrong)
+        assert caught.value.__cause__ is None
 
 
 def test_a_misspelt_variable_is_found() -> None:
