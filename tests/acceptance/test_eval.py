@@ -86,11 +86,17 @@ def test_cases_are_judged_on_a_whole_instance(tmp_path: Path) -> None:
     )
     erased = dialogue(said("Hi."), {"do": "forget", "user": "u1"}, expect={"current_count": 0}, id="erased")
 
-    done = _run(written(tmp_path, moved, scripted, reviewed, wrong, erased), "--json", "--repeat", "2")
+    namesake = dialogue(said("I live in Jena."), expect={"current": ["Jena"]}, id="wrong")
+    files = [
+        written(tmp_path, moved, scripted, reviewed, wrong, erased),
+        written(tmp_path, namesake, name="more.jsonl"),
+    ]
+
+    done = _run(*files, "--json", "--repeat", "2")
 
     assert done.returncode == 1, done.stderr
     result = json.loads(done.stdout)
-    assert [(one["passed"], one["failed"], one["not_possible"]) for one in result["files"]] == [(3, 1, 1)]
+    assert [(one["passed"], one["failed"], one["not_possible"]) for one in result["files"]] == [(3, 1, 1), (1, 0, 0)]
     assert {(one["id"], one["round"]) for one in result["failures"]} == {("wrong", 1), ("wrong", 2)}
     messages = "\n".join(result["failures"][0]["wrong"])
     assert "current 'Weimar': no such fact; current facts: city: Jena" in messages

@@ -76,7 +76,8 @@ class Play:
 def plays(instance: Instance, cases: Iterable[tuple[Dialogue, int]], *, seed: int) -> list[Play]:
     """Each (case, round) on a tenant of its own. The first round keeps the file's order, later ones are shuffled."""
     wanted = list(cases)
-    places = instance.places(f"{case.id} #{number}" for case, number in wanted)
+    # Numbered: two files may have a case of one id.
+    places = instance.places(f"{place} {case.id} #{number}" for place, (case, number) in enumerate(wanted, 1))
     return [
         Play(
             case=case,
