@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import compiled_once
 from services import postgres, postgres_database, postgres_folder, scratch
@@ -41,6 +42,11 @@ def _prefer_memory() -> None:
     """Scratch folders stand in memory where there is plenty: a kill -9 leaves there what it leaves on a disk."""
     if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _PLENTY_BYTES:
         os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+
+
+# How long an example takes, or to make one up, says how busy the machine is.
+settings.register_profile("afterturn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("afterturn")
 
 
 def pytest_collection_finish() -> None:
