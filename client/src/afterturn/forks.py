@@ -14,7 +14,7 @@ WAIT_SECONDS = 5.0
 
 
 class ForkGate:
-    """Whoever is inside delays forks: `with fork_gate:`. Never around a wait without a bound, nor the agent's code."""
+    """Whoever is inside delays forks, by at most `WAIT_SECONDS`: `with fork_gate:`. Never around the agent's code."""
 
     def __init__(self) -> None:
         # Reentrant: an import may make a publisher, and a thread that is inside may fork.

@@ -69,7 +69,8 @@ class Link:
             max_connections=1,
             redis_connect_func=connected,
         )
-        # A handshake fetches ciphers, under locks that a forked child must not inherit; it has the time-outs above.
+        # A handshake fetches ciphers, under locks that a forked child must not inherit. It has the time-outs above; a
+        # name that is not resolved has none, and a fork then waits as long as it waits for anything.
         self._connecting = fork_gate if url.startswith("rediss:") else contextlib.nullcontext()
         self._connection: redis.Connection | None = None
         self._used_at = 0.0
